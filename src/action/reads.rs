@@ -1,0 +1,143 @@
+//! Reads before the create: patient with an API server in trouble, and done once per backup.
+//!
+//! May use: cluster, rules, model, wait.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+
+use super::error::ActionError;
+use crate::cluster::{ApiError, Cluster, Grace, Limits};
+use crate::wait::{self, Deadline, Ended, Interrupt, Look, Seen, Stopwatch};
+
+/// Distance of two tries of a read that met trouble.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// What a read needs: the cluster, its limits, and who may end it.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    /// Where to ask.
+    pub cluster: &'a Cluster,
+    /// What one request may take.
+    pub limit: Duration,
+    /// The end of all reads of this Execute.
+    pub deadline: Deadline,
+    /// Who may end it earlier.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Reader<'_> {
+    /// Asks until there is an answer, trying again every second while the API server is in trouble.
+    ///
+    /// # Errors
+    /// The definite answer, or the last trouble when the deadline passes.
+    pub async fn read<T, F>(&self, doing: &str, mut ask: F) -> Result<T, ActionError>
+    where
+        F: AsyncFnMut(Limits<'_>) -> Result<T, ApiError>,
+    {
+        let mut grace = Grace::default();
+        let mut trouble = String::new();
+        let started = Stopwatch::start();
+        let limit = self.limit;
+        let cluster = self.cluster;
+        let every = move |elapsed: Option<Duration>| (next_second(elapsed), limit);
+        let look = async |look: Look| {
+            let limits = Limits { budget: &look.budget, deadline: look.deadline };
+            match grace.ask(cluster, limits, async || ask(limits).await).await {
+                Ok(answer) => Seen::Done(answer),
+                Err(error) => {
+                    let text = error.to_string();
+                    if text != trouble {
+                        tracing::info!(error = text, "the API server is in trouble, trying again");
+                        trouble = text;
+                    }
+                    Seen::NotYet
+                }
+            }
+        };
+        match wait::until(started, self.deadline.left(), every, self.interrupt, look).await {
+            Ok(Ok(object)) => Ok(object),
+            Ok(Err(source)) => Err(ActionError::Api { doing: doing.to_owned(), source }),
+            Err(Ended::Interrupted(reason)) => Err(ActionError::Interrupted(reason)),
+            Err(Ended::TimedOut) => Err(ActionError::Patience {
+                doing: doing.to_owned(),
+                after: started.elapsed(),
+                last: if trouble.is_empty() { "no answer".to_owned() } else { trouble },
+            }),
+        }
+    }
+}
+
+pub(super) fn next_second(elapsed: Option<Duration>) -> Duration {
+    match elapsed {
+        None => Duration::ZERO,
+        Some(elapsed) => RETRY.saturating_mul(u32::try_from(elapsed.as_secs()).unwrap_or(u32::MAX).saturating_add(1)),
+    }
+}
+
+/// Values that are read once per key, by one reader at a time; a failed read is not kept.
+///
+/// Holds the newest few keys: a process normally serves one backup (A 8.1), a test harness may serve
+/// many.
+pub struct Once<K, V> {
+    cells: Mutex<Vec<(K, Arc<OnceCell<V>>)>>,
+}
+
+/// Keys that are kept.
+const KEYS: usize = 256;
+
+impl<K: Eq + Clone, V: Clone> Once<K, V> {
+    /// Empty.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { cells: Mutex::new(Vec::new()) }
+    }
+
+    /// The value of `key`, read by `read` if nobody has.
+    ///
+    /// # Errors
+    /// The error of `read`.
+    pub async fn get<E>(&self, key: &K, read: impl AsyncFnOnce() -> Result<V, E>) -> Result<V, E> {
+        let cell = self.cell(key);
+        cell.get_or_try_init(read).await.cloned()
+    }
+
+    fn cell(&self, key: &K) -> Arc<OnceCell<V>> {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cell)) = cells.iter().find(|(known, _)| known == key) {
+            return Arc::clone(cell);
+        }
+        if cells.len() >= KEYS {
+            cells.remove(0);
+        }
+        let cell = Arc::new(OnceCell::new());
+        cells.push((key.clone(), Arc::clone(&cell)));
+        cell
+    }
+}
+
+/// One at a time per key.
+pub struct SingleFlight<K> {
+    locks: Mutex<HashMap<K, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl<K: Eq + Hash + Clone> SingleFlight<K> {
+    /// Nobody is under way.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { locks: Mutex::new(HashMap::new()) }
+    }
+
+    /// Waits until nobody else is under way with `key`; the guard ends the turn.
+    pub async fn turn(&self, key: &K) -> tokio::sync::OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(locks.entry(key.clone()).or_default())
+        };
+        lock.lock_owned().await
+    }
+}
