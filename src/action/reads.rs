@@ -1,13 +1,8 @@
-//! Reads before the create: patient with an API server in trouble, and done once per backup.
+//! Reads before the create: patient with an API server in trouble.
 //!
-//! May use: cluster, rules, model, wait.
+//! May use: cluster, wait.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-use tokio::sync::OnceCell;
 
 use super::error::ActionError;
 use crate::cluster::{ApiError, Cluster, Grace, Limits};
@@ -75,69 +70,5 @@ pub(super) fn next_second(elapsed: Option<Duration>) -> Duration {
     match elapsed {
         None => Duration::ZERO,
         Some(elapsed) => RETRY.saturating_mul(u32::try_from(elapsed.as_secs()).unwrap_or(u32::MAX).saturating_add(1)),
-    }
-}
-
-/// Values that are read once per key, by one reader at a time; a failed read is not kept.
-///
-/// Holds the newest few keys: a process normally serves one backup (A 8.1), a test harness may serve
-/// many.
-pub struct Once<K, V> {
-    cells: Mutex<Vec<(K, Arc<OnceCell<V>>)>>,
-}
-
-/// Keys that are kept.
-const KEYS: usize = 256;
-
-impl<K: Eq + Clone, V: Clone> Once<K, V> {
-    /// Empty.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { cells: Mutex::new(Vec::new()) }
-    }
-
-    /// The value of `key`, read by `read` if nobody has.
-    ///
-    /// # Errors
-    /// The error of `read`.
-    pub async fn get<E>(&self, key: &K, read: impl AsyncFnOnce() -> Result<V, E>) -> Result<V, E> {
-        let cell = self.cell(key);
-        cell.get_or_try_init(read).await.cloned()
-    }
-
-    fn cell(&self, key: &K) -> Arc<OnceCell<V>> {
-        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cell)) = cells.iter().find(|(known, _)| known == key) {
-            return Arc::clone(cell);
-        }
-        if cells.len() >= KEYS {
-            cells.remove(0);
-        }
-        let cell = Arc::new(OnceCell::new());
-        cells.push((key.clone(), Arc::clone(&cell)));
-        cell
-    }
-}
-
-/// One at a time per key.
-pub struct SingleFlight<K> {
-    locks: Mutex<HashMap<K, Arc<tokio::sync::Mutex<()>>>>,
-}
-
-impl<K: Eq + Hash + Clone> SingleFlight<K> {
-    /// Nobody is under way.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { locks: Mutex::new(HashMap::new()) }
-    }
-
-    /// Waits until nobody else is under way with `key`; the guard ends the turn.
-    pub async fn turn(&self, key: &K) -> tokio::sync::OwnedMutexGuard<()> {
-        let lock = {
-            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
-            Arc::clone(locks.entry(key.clone()).or_default())
-        };
-        lock.lock_owned().await
     }
 }
