@@ -1,2 +1,11 @@
-//! placeholder
+//! Velero BackupItemAction v2 plugin that takes CSI snapshots with the shortest possible freeze
+//! window.
+//!
+//! The layers, and the only directions in which they use each other:
+//! shell → wire → story → {rules, cluster} → model.
+
+// Nouns.
+pub mod error;
+pub mod model;
+// The only clock.
 pub mod wait;
