@@ -7,5 +7,9 @@
 // Nouns.
 pub mod error;
 pub mod model;
+// What we ask Kubernetes.
+pub mod cluster;
+// What we decide.
+pub mod rules;
 // The only clock.
 pub mod wait;

@@ -93,7 +93,9 @@ impl Budget {
     /// A budget of `limit` in all.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
-        Self { left_us: AtomicU64::new(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX)) }
+        Self {
+            left_us: AtomicU64::new(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX)),
+        }
     }
 
     /// What is left of it.
@@ -225,9 +227,21 @@ where
     let mut stretch = 1_u32;
     loop {
         let last = at >= timeout;
-        let ends = if last { started.deadline(timeout.saturating_add(LAST_LOOK)) } else { deadline };
-        let budget = if last { LAST_LOOK } else { limit.saturating_mul(stretch).min(LONGEST_LOOK.max(limit)) };
-        let this = Look { at: started.elapsed(), budget: Budget::new(budget), deadline: ends };
+        let ends = if last {
+            started.deadline(timeout.saturating_add(LAST_LOOK))
+        } else {
+            deadline
+        };
+        let budget = if last {
+            LAST_LOOK
+        } else {
+            limit.saturating_mul(stretch).min(LONGEST_LOOK.max(limit))
+        };
+        let this = Look {
+            at: started.elapsed(),
+            budget: Budget::new(budget),
+            deadline: ends,
+        };
         let seen = tokio::select! {
             biased;
             reason = interrupt.raised() => return Err(Ended::Interrupted(reason)),

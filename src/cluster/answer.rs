@@ -38,9 +38,12 @@ struct Details {
 /// that cannot be anything else.
 #[must_use]
 pub fn fault(call: &Call, code: StatusCode, body: &[u8]) -> Fault {
-    let status: Option<Status> =
-        serde_json::from_slice(body).ok().filter(|status: &Status| status.kind.as_deref() == Some("Status"));
-    let Some(status) = status else { return foreign(code, body) };
+    let status: Option<Status> = serde_json::from_slice(body)
+        .ok()
+        .filter(|status: &Status| status.kind.as_deref() == Some("Status"));
+    let Some(status) = status else {
+        return foreign(code, body);
+    };
     let message = one_line(status.message.as_deref().unwrap_or_default());
     let reason = status.reason.as_deref().unwrap_or_default();
     match code.as_u16() {
@@ -48,13 +51,19 @@ pub fn fault(call: &Call, code: StatusCode, body: &[u8]) -> Fault {
         403 => Fault::Forbidden(message),
         404 if names_object(call, reason, status.details.as_ref()) => Fault::NotFound,
         // A create names no object of ours: it is the namespace that is missing, or the path.
-        404 if call.verb == Verb::Create && reason == "NotFound" && has_name(status.details.as_ref()) => {
+        404 if call.verb == Verb::Create
+            && reason == "NotFound"
+            && has_name(status.details.as_ref()) =>
+        {
             Fault::Refused { code: 404, message }
         }
         404 => Fault::Unserved(message),
         409 if reason == "AlreadyExists" => Fault::AlreadyExists,
         409 => Fault::Conflict(message),
-        429 => Fault::Throttled { retry_after: retry_after(status.details.as_ref()), message },
+        429 => Fault::Throttled {
+            retry_after: retry_after(status.details.as_ref()),
+            message,
+        },
         408 | 500..=599 => Fault::Unavailable(format!("{} {message}", code.as_u16())),
         code => Fault::Refused { code, message },
     }
@@ -66,9 +75,15 @@ fn foreign(code: StatusCode, body: &[u8]) -> Fault {
         401 => Fault::Unauthorized(text),
         403 => Fault::Forbidden(text),
         404 => Fault::Unserved(text),
-        429 => Fault::Throttled { retry_after: None, message: text },
+        429 => Fault::Throttled {
+            retry_after: None,
+            message: text,
+        },
         408 | 500..=599 => Fault::Unavailable(format!("{} {text}", code.as_u16())),
-        code => Fault::Refused { code, message: text },
+        code => Fault::Refused {
+            code,
+            message: text,
+        },
     }
 }
 
@@ -82,7 +97,9 @@ fn names_object(call: &Call, reason: &str, details: Option<&Details>) -> bool {
 }
 
 fn has_name(details: Option<&Details>) -> bool {
-    details.and_then(|details| details.name.as_deref()).is_some_and(|name| !name.is_empty())
+    details
+        .and_then(|details| details.name.as_deref())
+        .is_some_and(|name| !name.is_empty())
 }
 
 fn retry_after(details: Option<&Details>) -> Option<Duration> {
@@ -111,7 +128,13 @@ mod tests {
 
     #[test]
     fn status_names_our_object_then_it_does_not_exist() {
-        assert_eq!(judge(404, &not_found("snapshot.storage.k8s.io", "volumesnapshots", "data")), Fault::NotFound);
+        assert_eq!(
+            judge(
+                404,
+                &not_found("snapshot.storage.k8s.io", "volumesnapshots", "data")
+            ),
+            Fault::NotFound
+        );
     }
 
     #[test]
@@ -131,8 +154,18 @@ mod tests {
     #[test]
     fn missing_namespace_on_create_then_a_refusal_and_no_retry() {
         let call = Call::new(Verb::Create, Kind::SNAPSHOT, "shop", "data");
-        let fault = fault(&call, StatusCode::NOT_FOUND, not_found("", "namespaces", "shop").as_bytes());
-        assert_eq!(fault, Fault::Refused { code: 404, message: "x".into() });
+        let fault = fault(
+            &call,
+            StatusCode::NOT_FOUND,
+            not_found("", "namespaces", "shop").as_bytes(),
+        );
+        assert_eq!(
+            fault,
+            Fault::Refused {
+                code: 404,
+                message: "x".into()
+            }
+        );
     }
 
     #[test]
@@ -142,8 +175,12 @@ mod tests {
 
     #[test]
     fn throttled_then_the_wish_of_the_server_is_kept() {
-        let body = r#"{"kind":"Status","code":429,"message":"slow","details":{"retryAfterSeconds":3}}"#;
-        let expected = Fault::Throttled { retry_after: Some(Duration::from_secs(3)), message: "slow".into() };
+        let body =
+            r#"{"kind":"Status","code":429,"message":"slow","details":{"retryAfterSeconds":3}}"#;
+        let expected = Fault::Throttled {
+            retry_after: Some(Duration::from_secs(3)),
+            message: "slow".into(),
+        };
         assert_eq!(judge(429, body), expected);
     }
 }

@@ -3,7 +3,6 @@
 //! At most 16 requests are in flight and Velero's `--client-qps` and `--client-burst` hold; waiting for
 //! either is bounded by the caller's deadline only. May use: model, wait.
 
-use std::error::Error as _;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -71,7 +70,10 @@ impl Cluster {
         match self.send(&call, query, body, limits).await {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(object) => Ok(object),
-                Err(error) => Err(ApiError { call, fault: Fault::Unreadable(error.to_string()) }),
+                Err(error) => Err(ApiError {
+                    call,
+                    fault: Fault::Unreadable(error.to_string()),
+                }),
             },
             Err(fault) => Err(ApiError { call, fault }),
         }
@@ -79,14 +81,31 @@ impl Cluster {
 
     /// Asks the API server whether it is ready; everybody may ask that.
     pub async fn is_ready(&self, limits: Limits<'_>) -> bool {
-        let Ok(request) = http::Request::get("/readyz").body(Vec::new()) else { return false };
-        self.exchange(request, limits).await.is_ok_and(|(code, _)| code.is_success())
+        let Ok(request) = http::Request::get("/readyz").body(Vec::new()) else {
+            return false;
+        };
+        self.exchange(request, limits)
+            .await
+            .is_ok_and(|(code, _)| code.is_success())
     }
 
-    async fn send(&self, call: &Call, query: &str, body: Vec<u8>, limits: Limits<'_>) -> Result<Vec<u8>, Fault> {
-        let request = call.request(query, body).map_err(|error| Fault::Refused { code: 0, message: error.to_string() })?;
+    async fn send(
+        &self,
+        call: &Call,
+        query: &str,
+        body: Vec<u8>,
+        limits: Limits<'_>,
+    ) -> Result<Vec<u8>, Fault> {
+        let request = call.request(query, body).map_err(|error| Fault::Refused {
+            code: 0,
+            message: error.to_string(),
+        })?;
         let (code, bytes) = self.exchange(request, limits).await?;
-        if code.is_success() { Ok(bytes) } else { Err(answer::fault(call, code, &bytes)) }
+        if code.is_success() {
+            Ok(bytes)
+        } else {
+            Err(answer::fault(call, code, &bytes))
+        }
     }
 
     async fn exchange(
@@ -98,16 +117,33 @@ impl Cluster {
             self.rate.acquire_one().await;
             self.in_flight.acquire().await
         };
-        let Some(Ok(_permit)) = limits.deadline.limit(queued).await else { return Err(Fault::NoAnswer(Duration::ZERO)) };
+        let Some(Ok(_permit)) = limits.deadline.limit(queued).await else {
+            return Err(Fault::NoAnswer(Duration::ZERO));
+        };
         let allowed = limits.budget.left();
         let work = async {
-            let client = self.client.get_or_try_init(|| self.source.build()).await.map_err(Fault::NoClient)?;
-            let response = client.send(request.map(Body::from)).await.map_err(|error| unavailable(&error))?;
+            let client = self
+                .client
+                .get_or_try_init(|| self.source.build())
+                .await
+                .map_err(Fault::NoClient)?;
+            let response = client
+                .send(request.map(Body::from))
+                .await
+                .map_err(|error| unavailable(&error))?;
             let code = response.status();
-            let body = response.into_body().collect().await.map_err(|error| unavailable(&error))?;
+            let body = response
+                .into_body()
+                .collect()
+                .await
+                .map_err(|error| unavailable(&error))?;
             Ok((code, body.to_bytes().to_vec()))
         };
-        limits.budget.spend(limits.deadline, work).await.unwrap_or(Err(Fault::NoAnswer(allowed)))
+        limits
+            .budget
+            .spend(limits.deadline, work)
+            .await
+            .unwrap_or(Err(Fault::NoAnswer(allowed)))
     }
 }
 
@@ -125,5 +161,11 @@ fn unavailable(error: &kube::Error) -> Fault {
 fn rate(qps: f32, burst: u32) -> RateLimiter {
     let interval = Duration::from_secs(1).div_f32(qps.max(0.1));
     let burst = usize::try_from(burst).unwrap_or(usize::MAX).max(1);
-    RateLimiter::builder().max(burst).initial(burst).refill(1).interval(interval).fair(true).build()
+    RateLimiter::builder()
+        .max(burst)
+        .initial(burst)
+        .refill(1)
+        .interval(interval)
+        .fair(true)
+        .build()
 }

@@ -29,7 +29,10 @@ impl ClientSource {
     /// The source that Velero's flags name.
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
-        Self::Flags { kubeconfig: settings.kubeconfig.clone(), context: settings.kubecontext.clone() }
+        Self::Flags {
+            kubeconfig: settings.kubeconfig.clone(),
+            context: settings.kubecontext.clone(),
+        }
     }
 
     /// Reads the configuration and makes a client; no network yet.
@@ -39,22 +42,34 @@ impl ClientSource {
     pub async fn build(&self) -> Result<Client, String> {
         let (kubeconfig, context) = match self {
             Self::Given(client) => return Ok(client.clone()),
-            Self::Flags { kubeconfig, context } => (kubeconfig, context),
+            Self::Flags {
+                kubeconfig,
+                context,
+            } => (kubeconfig, context),
         };
-        let options = KubeConfigOptions { context: context.clone(), ..KubeConfigOptions::default() };
+        let options = KubeConfigOptions {
+            context: context.clone(),
+            ..KubeConfigOptions::default()
+        };
         let mut config = match (kubeconfig, context) {
             (Some(path), _) => {
                 let file = Kubeconfig::read_from(path).map_err(|error| text(&error))?;
-                Config::from_custom_kubeconfig(file, &options).await.map_err(|error| text(&error))?
+                Config::from_custom_kubeconfig(file, &options)
+                    .await
+                    .map_err(|error| text(&error))?
             }
-            (None, Some(_)) => Config::from_kubeconfig(&options).await.map_err(|error| text(&error))?,
+            (None, Some(_)) => Config::from_kubeconfig(&options)
+                .await
+                .map_err(|error| text(&error))?,
             (None, None) => Config::infer().await.map_err(|error| text(&error))?,
         };
         // T1: kube would repeat a POST on 429, 503 and 504.
         config.default_retry = false;
         // T8: every call is limited one layer up; a connect may take no longer than the longest call.
         config.connect_timeout = Some(std::time::Duration::from_secs(10));
-        config.headers.push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+        config
+            .headers
+            .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
         Client::try_from(config).map_err(|error| text(&error))
     }
 }

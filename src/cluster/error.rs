@@ -99,6 +99,9 @@ impl ApiError {
     /// Whether a write that ended like this may still have happened, or may happen later.
     #[must_use]
     pub fn may_have_happened(&self) -> bool {
-        matches!(self.fault, Fault::Unavailable(_) | Fault::NoAnswer(_) | Fault::Unreadable(_))
+        matches!(
+            self.fault,
+            Fault::Unavailable(_) | Fault::NoAnswer(_) | Fault::Unreadable(_)
+        )
     }
 }

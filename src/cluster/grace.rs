@@ -40,20 +40,33 @@ impl Grace {
     ///
     /// A 403 is final once the API server called itself ready before it, or after 15 s; a 401 after
     /// 75 s; a NotFound, a conflict and a refusal at once; all else is trouble that passes.
-    pub async fn may_pass(&mut self, error: &ApiError, cluster: &Cluster, limits: Limits<'_>) -> bool {
+    pub async fn may_pass(
+        &mut self,
+        error: &ApiError,
+        cluster: &Cluster,
+        limits: Limits<'_>,
+    ) -> bool {
         match error.fault {
             Fault::Forbidden(_) => {
                 let mut run = match self.forbidden {
-                    Some(run) if run.server_was_ready || run.since.elapsed() >= FORBIDDEN => return false,
+                    Some(run) if run.server_was_ready || run.since.elapsed() >= FORBIDDEN => {
+                        return false;
+                    }
                     Some(run) => run,
-                    None => Refused { since: Stopwatch::start(), server_was_ready: false },
+                    None => Refused {
+                        since: Stopwatch::start(),
+                        server_was_ready: false,
+                    },
                 };
                 run.server_was_ready = cluster.is_ready(limits).await;
                 self.forbidden = Some(run);
                 true
             }
             Fault::Unauthorized(_) => {
-                self.unauthorized.get_or_insert_with(Stopwatch::start).elapsed() < UNAUTHORIZED
+                self.unauthorized
+                    .get_or_insert_with(Stopwatch::start)
+                    .elapsed()
+                    < UNAUTHORIZED
             }
             _ => error.is_transient(),
         }
@@ -77,8 +90,12 @@ impl Grace {
                     self.answered();
                     return Ok(Ok(answer));
                 }
-                Err(error) if !self.may_pass(&error, cluster, limits).await => return Ok(Err(error)),
-                Err(error) if !self.forbidden.is_some_and(|run| run.server_was_ready) => return Err(error),
+                Err(error) if !self.may_pass(&error, cluster, limits).await => {
+                    return Ok(Err(error));
+                }
+                Err(error) if !self.forbidden.is_some_and(|run| run.server_was_ready) => {
+                    return Err(error);
+                }
                 // The API server has called itself ready after the 403: the next answer counts.
                 Err(_) => {}
             }

@@ -23,23 +23,54 @@ pub struct Kind {
 /// Kinds that this plugin reads or writes.
 impl Kind {
     /// PersistentVolume.
-    pub const VOLUME: Self = Self { group: "", version: "v1", resource: "persistentvolumes", kind: "PersistentVolume" };
+    pub const VOLUME: Self = Self {
+        group: "",
+        version: "v1",
+        resource: "persistentvolumes",
+        kind: "PersistentVolume",
+    };
     /// ConfigMap.
-    pub const CONFIG_MAP: Self = Self { group: "", version: "v1", resource: "configmaps", kind: "ConfigMap" };
+    pub const CONFIG_MAP: Self = Self {
+        group: "",
+        version: "v1",
+        resource: "configmaps",
+        kind: "ConfigMap",
+    };
     /// Pod.
-    pub const POD: Self = Self { group: "", version: "v1", resource: "pods", kind: "Pod" };
+    pub const POD: Self = Self {
+        group: "",
+        version: "v1",
+        resource: "pods",
+        kind: "Pod",
+    };
     /// StorageClass.
-    pub const STORAGE_CLASS: Self =
-        Self { group: "storage.k8s.io", version: "v1", resource: "storageclasses", kind: "StorageClass" };
+    pub const STORAGE_CLASS: Self = Self {
+        group: "storage.k8s.io",
+        version: "v1",
+        resource: "storageclasses",
+        kind: "StorageClass",
+    };
     /// VolumeSnapshot.
-    pub const SNAPSHOT: Self =
-        Self { group: SNAPSHOT_GROUP, version: "v1", resource: "volumesnapshots", kind: "VolumeSnapshot" };
+    pub const SNAPSHOT: Self = Self {
+        group: SNAPSHOT_GROUP,
+        version: "v1",
+        resource: "volumesnapshots",
+        kind: "VolumeSnapshot",
+    };
     /// VolumeSnapshotContent.
-    pub const CONTENT: Self =
-        Self { group: SNAPSHOT_GROUP, version: "v1", resource: "volumesnapshotcontents", kind: "VolumeSnapshotContent" };
+    pub const CONTENT: Self = Self {
+        group: SNAPSHOT_GROUP,
+        version: "v1",
+        resource: "volumesnapshotcontents",
+        kind: "VolumeSnapshotContent",
+    };
     /// VolumeSnapshotClass.
-    pub const SNAPSHOT_CLASS: Self =
-        Self { group: SNAPSHOT_GROUP, version: "v1", resource: "volumesnapshotclasses", kind: "VolumeSnapshotClass" };
+    pub const SNAPSHOT_CLASS: Self = Self {
+        group: SNAPSHOT_GROUP,
+        version: "v1",
+        resource: "volumesnapshotclasses",
+        kind: "VolumeSnapshotClass",
+    };
 }
 
 const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
@@ -76,7 +107,12 @@ impl Call {
     /// A request for `kind`; namespace and name are empty where they do not apply.
     #[must_use]
     pub fn new(verb: Verb, kind: Kind, namespace: &str, name: &str) -> Self {
-        Self { verb, kind, namespace: namespace.to_owned(), name: name.to_owned() }
+        Self {
+            verb,
+            kind,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
     }
 
     /// The HTTP request, with `query` (without `?`) and `body`.
@@ -99,16 +135,32 @@ impl Call {
     }
 
     fn uri(&self, query: &str) -> String {
-        let Kind { group, version, resource, .. } = self.kind;
-        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-        let namespace =
-            if self.namespace.is_empty() { String::new() } else { format!("/namespaces/{}", escape(&self.namespace)) };
+        let Kind {
+            group,
+            version,
+            resource,
+            ..
+        } = self.kind;
+        let root = if group.is_empty() {
+            format!("/api/{version}")
+        } else {
+            format!("/apis/{group}/{version}")
+        };
+        let namespace = if self.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("/namespaces/{}", escape(&self.namespace))
+        };
         let name = if self.name.is_empty() || self.verb == Verb::Create {
             String::new()
         } else {
             format!("/{}", escape(&self.name))
         };
-        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+        let query = if query.is_empty() {
+            String::new()
+        } else {
+            format!("?{query}")
+        };
         format!("{root}{namespace}/{resource}{name}{query}")
     }
 }
@@ -133,7 +185,11 @@ impl fmt::Display for Call {
 }
 
 /// What may stay as it is in a path segment or query value.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Percent-encodes what may not stand in a path segment or query value.
 #[must_use]
@@ -148,26 +204,38 @@ mod tests {
     #[test]
     fn namespaced_object_then_its_full_path_and_words() {
         let call = Call::new(Verb::Get, Kind::SNAPSHOT, "shop", "velero-data-x");
-        assert_eq!(call.uri(""), "/apis/snapshot.storage.k8s.io/v1/namespaces/shop/volumesnapshots/velero-data-x");
+        assert_eq!(
+            call.uri(""),
+            "/apis/snapshot.storage.k8s.io/v1/namespaces/shop/volumesnapshots/velero-data-x"
+        );
         assert_eq!(call.to_string(), "get VolumeSnapshot shop/velero-data-x");
     }
 
     #[test]
     fn core_list_with_query_then_no_name_in_the_path() {
         let call = Call::new(Verb::List, Kind::POD, "shop", "");
-        assert_eq!(call.uri("limit=500"), "/api/v1/namespaces/shop/pods?limit=500");
+        assert_eq!(
+            call.uri("limit=500"),
+            "/api/v1/namespaces/shop/pods?limit=500"
+        );
         assert_eq!(call.to_string(), "list Pod in namespace shop");
     }
 
     #[test]
     fn create_then_the_name_is_in_the_words_only() {
         let call = Call::new(Verb::Create, Kind::SNAPSHOT, "shop", "velero-data-x");
-        assert_eq!(call.uri(""), "/apis/snapshot.storage.k8s.io/v1/namespaces/shop/volumesnapshots");
+        assert_eq!(
+            call.uri(""),
+            "/apis/snapshot.storage.k8s.io/v1/namespaces/shop/volumesnapshots"
+        );
     }
 
     #[test]
     fn hostile_name_then_it_stays_one_path_segment() {
         let call = Call::new(Verb::Get, Kind::VOLUME, "", "../secrets?x=1");
-        assert_eq!(call.uri(""), "/api/v1/persistentvolumes/..%2Fsecrets%3Fx%3D1");
+        assert_eq!(
+            call.uri(""),
+            "/api/v1/persistentvolumes/..%2Fsecrets%3Fx%3D1"
+        );
     }
 }

@@ -26,15 +26,27 @@ impl Cluster {
         limits: Limits<'_>,
     ) -> Result<VolumeSnapshot, ApiError> {
         let call = Call::new(Verb::Create, Kind::SNAPSHOT, namespace, name);
-        self.ask(call, "", object.to_string().into_bytes(), limits).await
+        self.ask(call, "", object.to_string().into_bytes(), limits)
+            .await
     }
 
     /// The VolumeSnapshot `namespace/name`.
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn snapshot(&self, namespace: &str, name: &str, limits: Limits<'_>) -> Result<VolumeSnapshot, ApiError> {
-        self.ask(Call::new(Verb::Get, Kind::SNAPSHOT, namespace, name), "", Vec::new(), limits).await
+    pub async fn snapshot(
+        &self,
+        namespace: &str,
+        name: &str,
+        limits: Limits<'_>,
+    ) -> Result<VolumeSnapshot, ApiError> {
+        self.ask(
+            Call::new(Verb::Get, Kind::SNAPSHOT, namespace, name),
+            "",
+            Vec::new(),
+            limits,
+        )
+        .await
     }
 
     /// The VolumeSnapshots of `namespace` that this backup has for this PVC, whoever wrote these labels.
@@ -48,10 +60,18 @@ impl Cluster {
         pvc_uid: &str,
         limits: Limits<'_>,
     ) -> Result<Vec<VolumeSnapshot>, ApiError> {
-        let selector =
-            format!("{}={backup_uid},{}={pvc_uid}", names::LABEL_BACKUP_UID, names::LABEL_PVC_UID);
+        let selector = format!(
+            "{}={backup_uid},{}={pvc_uid}",
+            names::LABEL_BACKUP_UID,
+            names::LABEL_PVC_UID
+        );
         let query = format!("labelSelector={}", escape(&selector));
-        self.list(Call::new(Verb::List, Kind::SNAPSHOT, namespace, ""), &query, limits).await
+        self.list(
+            Call::new(Verb::List, Kind::SNAPSHOT, namespace, ""),
+            &query,
+            limits,
+        )
+        .await
     }
 
     /// Deletes the VolumeSnapshot if it still has this UID.
@@ -67,15 +87,27 @@ impl Cluster {
     ) -> Result<Deleted, ApiError> {
         let call = Call::new(Verb::Delete, Kind::SNAPSHOT, namespace, name);
         let answer: DeleteAnswer = self.ask(call, "", precondition(uid), limits).await?;
-        Ok(Deleted { at_once: answer.kind.as_deref() == Some("Status") })
+        Ok(Deleted {
+            at_once: answer.kind.as_deref() == Some("Status"),
+        })
     }
 
     /// The VolumeSnapshotContent `name`.
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn content(&self, name: &str, limits: Limits<'_>) -> Result<VolumeSnapshotContent, ApiError> {
-        self.ask(Call::new(Verb::Get, Kind::CONTENT, "", name), "", Vec::new(), limits).await
+    pub async fn content(
+        &self,
+        name: &str,
+        limits: Limits<'_>,
+    ) -> Result<VolumeSnapshotContent, ApiError> {
+        self.ask(
+            Call::new(Verb::Get, Kind::CONTENT, "", name),
+            "",
+            Vec::new(),
+            limits,
+        )
+        .await
     }
 
     /// Changes the VolumeSnapshotContent by a merge patch and gives the result.
@@ -89,16 +121,24 @@ impl Cluster {
         limits: Limits<'_>,
     ) -> Result<VolumeSnapshotContent, ApiError> {
         let call = Call::new(Verb::Patch, Kind::CONTENT, "", name);
-        self.ask(call, "", patch.to_string().into_bytes(), limits).await
+        self.ask(call, "", patch.to_string().into_bytes(), limits)
+            .await
     }
 
     /// Deletes the VolumeSnapshotContent if it still has this UID.
     ///
     /// # Errors
     /// See [`ApiError`]: NotFound when it is gone, a conflict when another one has taken its name.
-    pub async fn delete_content(&self, name: &str, uid: &str, limits: Limits<'_>) -> Result<(), ApiError> {
+    pub async fn delete_content(
+        &self,
+        name: &str,
+        uid: &str,
+        limits: Limits<'_>,
+    ) -> Result<(), ApiError> {
         let call = Call::new(Verb::Delete, Kind::CONTENT, "", name);
-        self.ask::<IgnoredAny>(call, "", precondition(uid), limits).await.map(|_| ())
+        self.ask::<IgnoredAny>(call, "", precondition(uid), limits)
+            .await
+            .map(|_| ())
     }
 }
 
@@ -117,5 +157,7 @@ struct DeleteAnswer {
 
 /// DeleteOptions that spare an object that only has the same name (F91).
 fn precondition(uid: &str) -> Vec<u8> {
-    json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}).to_string().into_bytes()
+    json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
+        .to_string()
+        .into_bytes()
 }

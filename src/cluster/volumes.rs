@@ -22,24 +22,55 @@ impl Cluster {
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn volume(&self, name: &str, limits: Limits<'_>) -> Result<PersistentVolume, ApiError> {
-        self.ask(Call::new(Verb::Get, Kind::VOLUME, "", name), "", Vec::new(), limits).await
+    pub async fn volume(
+        &self,
+        name: &str,
+        limits: Limits<'_>,
+    ) -> Result<PersistentVolume, ApiError> {
+        self.ask(
+            Call::new(Verb::Get, Kind::VOLUME, "", name),
+            "",
+            Vec::new(),
+            limits,
+        )
+        .await
     }
 
     /// The StorageClass `name`.
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn storage_class(&self, name: &str, limits: Limits<'_>) -> Result<StorageClass, ApiError> {
-        self.ask(Call::new(Verb::Get, Kind::STORAGE_CLASS, "", name), "", Vec::new(), limits).await
+    pub async fn storage_class(
+        &self,
+        name: &str,
+        limits: Limits<'_>,
+    ) -> Result<StorageClass, ApiError> {
+        self.ask(
+            Call::new(Verb::Get, Kind::STORAGE_CLASS, "", name),
+            "",
+            Vec::new(),
+            limits,
+        )
+        .await
     }
 
     /// The ConfigMap `namespace/name`.
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn config_map(&self, namespace: &str, name: &str, limits: Limits<'_>) -> Result<ConfigMap, ApiError> {
-        self.ask(Call::new(Verb::Get, Kind::CONFIG_MAP, namespace, name), "", Vec::new(), limits).await
+    pub async fn config_map(
+        &self,
+        namespace: &str,
+        name: &str,
+        limits: Limits<'_>,
+    ) -> Result<ConfigMap, ApiError> {
+        self.ask(
+            Call::new(Verb::Get, Kind::CONFIG_MAP, namespace, name),
+            "",
+            Vec::new(),
+            limits,
+        )
+        .await
     }
 
     /// All pods of `namespace`, page by page, in the few fields that decide (T16).
@@ -47,15 +78,24 @@ impl Cluster {
     /// # Errors
     /// See [`ApiError`].
     pub async fn pods(&self, namespace: &str, limits: Limits<'_>) -> Result<Vec<Pod>, ApiError> {
-        self.list(Call::new(Verb::List, Kind::POD, namespace, ""), "", limits).await
+        self.list(Call::new(Verb::List, Kind::POD, namespace, ""), "", limits)
+            .await
     }
 
     /// All VolumeSnapshotClasses, by name.
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn snapshot_classes(&self, limits: Limits<'_>) -> Result<Vec<VolumeSnapshotClass>, ApiError> {
-        self.list(Call::new(Verb::List, Kind::SNAPSHOT_CLASS, "", ""), "", limits).await
+    pub async fn snapshot_classes(
+        &self,
+        limits: Limits<'_>,
+    ) -> Result<Vec<VolumeSnapshotClass>, ApiError> {
+        self.list(
+            Call::new(Verb::List, Kind::SNAPSHOT_CLASS, "", ""),
+            "",
+            limits,
+        )
+        .await
     }
 
     /// All objects that `call` and `selector` (a query piece, or empty) match.
@@ -76,33 +116,31 @@ impl Cluster {
                 }
             }
             let page: Page<T> = self.ask(call.clone(), &query, Vec::new(), limits).await?;
-            objects.extend(page.items);
-            match page.metadata.and_then(|metadata| metadata.more).filter(|more| !more.is_empty()) {
+            objects.extend(page.items.unwrap_or_default());
+            match page
+                .metadata
+                .and_then(|metadata| metadata.more)
+                .filter(|more| !more.is_empty())
+            {
                 Some(more) => token = format!("continue={}", escape(&more)),
                 None => return Ok(objects),
             }
         }
-        Err(ApiError { call, fault: Fault::Unreadable(format!("the list has over {MAX_PAGES} pages")) })
+        Err(ApiError {
+            call,
+            fault: Fault::Unreadable(format!("the list has over {MAX_PAGES} pages")),
+        })
     }
 }
 
 #[derive(Deserialize)]
 struct Page<T> {
     metadata: Option<PageMeta>,
-    #[serde(default = "Vec::new", deserialize_with = "null_is_empty")]
-    items: Vec<T>,
+    items: Option<Vec<T>>,
 }
 
 #[derive(Deserialize)]
 struct PageMeta {
     #[serde(rename = "continue")]
     more: Option<String>,
-}
-
-fn null_is_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::<Vec<T>>::deserialize(deserializer).map(Option::unwrap_or_default)
 }

@@ -29,7 +29,11 @@ impl Cadence {
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
-            window: if settings.early.on { settings.early_window } else { Duration::ZERO },
+            window: if settings.early.on {
+                settings.early_window
+            } else {
+                Duration::ZERO
+            },
             early_interval: settings.early_interval,
             interval: settings.poll_interval,
             early_limit: settings.early_look_limit,
@@ -42,7 +46,14 @@ impl Cadence {
     #[must_use]
     pub fn next(&self, elapsed: Option<Duration>) -> (Duration, Duration) {
         let Some(elapsed) = elapsed else {
-            return (Duration::ZERO, if self.window.is_zero() { self.limit } else { self.early_limit });
+            return (
+                Duration::ZERO,
+                if self.window.is_zero() {
+                    self.limit
+                } else {
+                    self.early_limit
+                },
+            );
         };
         if elapsed < self.window {
             let early = step_after(elapsed, self.early_interval);
@@ -59,7 +70,9 @@ impl Cadence {
 /// The first multiple of `step` that is greater than `elapsed`.
 fn step_after(elapsed: Duration, step: Duration) -> Duration {
     let step_ns = step.as_nanos().max(1);
-    let next = (elapsed.as_nanos() / step_ns).saturating_add(1).saturating_mul(step_ns);
+    let next = (elapsed.as_nanos() / step_ns)
+        .saturating_add(1)
+        .saturating_mul(step_ns);
     let seconds = u64::try_from(next / 1_000_000_000).unwrap_or(u64::MAX);
     let nanos = u32::try_from(next % 1_000_000_000).unwrap_or(0);
     Duration::new(seconds, nanos)
@@ -102,13 +115,19 @@ mod tests {
 
     #[test]
     fn window_that_is_no_multiple_of_the_interval_then_a_look_at_its_end() {
-        let cadence = Cadence { window: Duration::from_millis(2500), ..cadence(0) };
+        let cadence = Cadence {
+            window: Duration::from_millis(2500),
+            ..cadence(0)
+        };
         assert_eq!(instants(&cadence, 6), [0., 1., 2., 2.5, 7.5, 12.5]);
     }
 
     #[test]
     fn interval_longer_than_the_window_then_only_its_end_is_looked_at() {
-        let cadence = Cadence { early_interval: SECOND * 30, ..cadence(3) };
+        let cadence = Cadence {
+            early_interval: SECOND * 30,
+            ..cadence(3)
+        };
         assert_eq!(instants(&cadence, 4), [0., 3., 8., 13.]);
     }
 

@@ -67,7 +67,9 @@ pub enum Lost {
     #[error("VolumeSnapshot {0} was deleted by somebody else and another one has its name now")]
     SnapshotReplaced(String),
     /// Somebody deleted its content, or is deleting it.
-    #[error("VolumeSnapshotContent {0} was deleted by somebody else while its handle was waited for")]
+    #[error(
+        "VolumeSnapshotContent {0} was deleted by somebody else while its handle was waited for"
+    )]
     ContentDeleted(String),
 }
 
@@ -80,11 +82,17 @@ pub fn of_snapshot(snapshot: &VolumeSnapshot, uid: &str) -> SnapshotState {
         return SnapshotState::Lost(Lost::SnapshotReplaced(key));
     }
     if metadata.is_being_deleted() {
-        return SnapshotState::Lost(Lost::SnapshotDeleted(key, metadata.labels.keys().cloned().collect()));
+        return SnapshotState::Lost(Lost::SnapshotDeleted(
+            key,
+            metadata.labels.keys().cloned().collect(),
+        ));
     }
     let error = snapshot.error().map(SnapshotError::text);
     match snapshot.bound_content() {
-        Some(content) => SnapshotState::Bound { content: content.to_owned(), error },
+        Some(content) => SnapshotState::Bound {
+            content: content.to_owned(),
+            error,
+        },
         None => SnapshotState::Unbound {
             touched: snapshot.status.is_some() || !metadata.finalizers.is_empty(),
             error,
@@ -107,7 +115,13 @@ pub fn of_content(content: &VolumeSnapshotContent) -> ContentState {
             content: metadata.name.clone(),
             handle: handle.to_owned(),
             restore_size: content.restore_size(),
-            error: error.filter(|_| content.status.as_ref().and_then(|status| status.ready_to_use) != Some(true)),
+            error: error.filter(|_| {
+                content
+                    .status
+                    .as_ref()
+                    .and_then(|status| status.ready_to_use)
+                    != Some(true)
+            }),
         }),
         None => ContentState::NoHandle { error },
     }
@@ -117,5 +131,8 @@ fn label_hint(labels: &[String]) -> String {
     if labels.is_empty() {
         return String::new();
     }
-    format!("; its labels {} may have made a pruning tool take it for its own", labels.join(", "))
+    format!(
+        "; its labels {} may have made a pruning tool take it for its own",
+        labels.join(", ")
+    )
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,7 +71,7 @@ func (b *Bench) startAPIServer() error {
 		"--client-ca-file="+in("ca.crt"),
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://conformance.test",
-		"--service-account-key-file="+in("service-account.key"),
+		"--service-account-key-file="+in("service-account.crt"),
 		"--service-account-signing-key-file="+in("service-account.key"),
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// There is no kubelet, no controller manager: nothing makes service accounts, nothing takes finalizers off.
@@ -98,15 +99,19 @@ func (b *Bench) RestartAPIServer() error {
 
 // WaitForAPIServer returns when /readyz is good and an admin's LIST works.
 func (b *Bench) WaitForAPIServer(ctx context.Context) error {
-	return Eventually(ctx, time.Minute, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
-		return ready(ctx, b.Kube, b.apiServer)
+	err := Eventually(ctx, time.Minute, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+		if !b.apiServer.alive() {
+			return true, ""
+		}
+		return ready(ctx, b.Kube)
 	})
+	if !b.apiServer.alive() {
+		return errors.New("kube-apiserver has exited, see kube-apiserver.log")
+	}
+	return err
 }
 
-func ready(ctx context.Context, client kubernetes.Interface, server *child) (bool, string) {
-	if !server.alive() {
-		return false, "kube-apiserver has exited, see kube-apiserver.log"
-	}
+func ready(ctx context.Context, client kubernetes.Interface) (bool, string) {
 	short, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	answer, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(short)
