@@ -4,8 +4,15 @@
 //! The layers, and the only directions in which they use each other:
 //! shell → wire → story → {rules, cluster} → model.
 
-// Nouns.
+// Shell: how Velero starts us.
+pub mod cli;
+pub mod config;
+pub mod install;
+pub mod logging;
+
+// Model: the nouns.
 pub mod error;
 pub mod model;
+
 // The only clock.
 pub mod wait;
