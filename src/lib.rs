@@ -10,6 +10,14 @@ pub mod config;
 pub mod install;
 pub mod logging;
 
+// Wire: how it talks to us.
+pub mod goplugin;
+pub mod proto;
+pub mod velero;
+
+// Story: what one request does.
+pub mod action;
+
 // Model: the nouns.
 pub mod error;
 pub mod model;

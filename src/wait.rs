@@ -49,3 +49,9 @@ impl Interrupt {
         }
     }
 }
+
+/// Completes after `duration`.
+pub async fn pause(duration: std::time::Duration) {
+    #[expect(clippy::disallowed_methods, reason = "this file owns the clock")]
+    tokio::time::sleep(duration).await;
+}
