@@ -1,0 +1,126 @@
+//! Requests as tracked tasks: each goes on to its own end when its client leaves (T2), a panic
+//! in it is an answer instead of a dead connection (T3), and a stop waits for all of them.
+
+use std::any::Any;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::wait::Interrupt;
+
+/// Starts requests and knows which still run. Clones share both.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Why a request has no answer of its own.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// It panicked with this text.
+    #[error("plugin panicked: {0}")]
+    Panicked(String),
+    /// The process ended under it.
+    #[error("plugin stopped")]
+    Stopped,
+}
+
+impl Calls {
+    /// The process-wide stop.
+    #[must_use]
+    pub fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Runs `work` to its end in a task and returns what it returned.
+    ///
+    /// When the returned future is dropped, which is how a server says that the client has
+    /// gone, the task's [`Interrupt`] fires and the task runs on to take back what it did.
+    ///
+    /// # Errors
+    /// The work panicked, or the process stopped before its end.
+    pub async fn run<W, F, T>(&self, work: W) -> Result<T, Lost>
+    where
+        W: FnOnce(Interrupt) -> F + Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let caller = CancellationToken::new();
+        let interrupt = Interrupt::new(self.stop.clone(), caller.clone());
+        let task = self.tasks.spawn(async move { work(interrupt).await });
+        let leaving = caller.drop_guard();
+        let result = task.await;
+        leaving.disarm();
+        result.map_err(|error| match error.try_into_panic() {
+            Ok(payload) => Lost::Panicked(text_of(payload.as_ref())),
+            Err(_) => Lost::Stopped,
+        })
+    }
+
+    /// Completes when no request runs any more; none should be started after this.
+    pub async fn ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a text".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::wait::Reason;
+
+    #[tokio::test]
+    async fn work_returns_its_own_value() {
+        assert_eq!(Calls::default().run(|_| async { 7 }).await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn panic_is_an_error_with_its_text_and_the_next_call_works() {
+        let calls = Calls::default();
+        let lost = calls.run(|_| async { panic!("odd {}", 1) }).await;
+        assert_eq!(lost, Err::<(), _>(Lost::Panicked("odd 1".to_owned())));
+        let lost = calls.run(|_| async { panic!("plain") }).await;
+        assert_eq!(lost, Err::<(), _>(Lost::Panicked("plain".to_owned())));
+        assert_eq!(calls.run(|_| async { 1 }).await, Ok(1));
+    }
+
+    #[tokio::test]
+    async fn caller_that_leaves_interrupts_work_which_runs_on() {
+        let calls = Calls::default();
+        let (started, begun) = oneshot::channel();
+        let (ended, end) = oneshot::channel();
+        let call = calls.run(|interrupt| async move {
+            started.send(()).unwrap();
+            let reason = interrupt.raised().await;
+            tokio::task::yield_now().await;
+            ended.send(reason).unwrap();
+        });
+        tokio::select! {
+            _ = call => panic!("the call must not end before its caller leaves"),
+            begun = begun => begun.unwrap(),
+        }
+        assert_eq!(end.await, Ok(Reason::CallerGone));
+        calls.ended().await;
+    }
+
+    #[tokio::test]
+    async fn stop_interrupts_every_call() {
+        let calls = Calls::default();
+        calls.stop().cancel();
+        let reason = calls
+            .run(|interrupt| async move { interrupt.raised().await })
+            .await;
+        assert_eq!(reason, Ok(Reason::Stop));
+    }
+}
