@@ -264,9 +264,3 @@ where
         }
     }
 }
-
-/// Completes after `duration`.
-pub async fn pause(duration: std::time::Duration) {
-    #[expect(clippy::disallowed_methods, reason = "this file owns the clock")]
-    tokio::time::sleep(duration).await;
-}

@@ -74,6 +74,7 @@ func Start(ctx context.Context, options Options) (_ *Bench, err error) {
 		{"snapshot CRDs served", func() error { return b.applyCRDs(ctx) }},
 		{"driver, controller and sidecar started", func() error { return b.startSnapshotter(ctx) }},
 		{"classes and the plugin's role made", func() error { return b.prepareCluster(ctx) }},
+		{"snapshotter at work", func() error { return b.WaitForSnapshotter(ctx) }},
 	} {
 		if err := step.do(); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.what, err)

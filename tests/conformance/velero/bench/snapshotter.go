@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	snapshotv1 "github.com/kubernetes-csi/external-snapshotter/client/v8/apis/volumesnapshot/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -100,4 +101,35 @@ func (b *Bench) startSnapshotter(ctx context.Context) error {
 	}
 	_, err = b.start("csi-snapshotter", b.program("csi-snapshotter"), arguments...)
 	return err
+}
+
+// WaitForSnapshotter takes a snapshot of a volume of its own and removes it again: then the caches of controller
+// and sidecar are filled. After a restart of the API server they come back only with their own back-off.
+func (b *Bench) WaitForSnapshotter(ctx context.Context) error {
+	namespace, err := b.Namespace(ctx, "canary")
+	if err != nil {
+		return err
+	}
+	name := "canary"
+	if _, err := b.CreateVolume(ctx, namespace, Volume{Name: name}); err != nil {
+		return err
+	}
+	class := ClassDelete
+	canary := &snapshotv1.VolumeSnapshot{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: snapshotv1.VolumeSnapshotSpec{
+			Source: snapshotv1.VolumeSnapshotSource{PersistentVolumeClaimName: &name}, VolumeSnapshotClassName: &class,
+		},
+	}
+	snapshots := b.Snapshots.SnapshotV1().VolumeSnapshots(namespace)
+	if _, err := snapshots.Create(ctx, canary, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	if err := Eventually(ctx, time.Minute, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+		seen, err := snapshots.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && seen.Status != nil && seen.Status.ReadyToUse != nil && *seen.Status.ReadyToUse, fmt.Sprintf("%v %v", err, seen)
+	}); err != nil {
+		return fmt.Errorf("the snapshotter does not work: %w", err)
+	}
+	return snapshots.Delete(ctx, name, metav1.DeleteOptions{})
 }

@@ -53,6 +53,12 @@ func TestAPIServerRestartDuringTheWaitIsSurvived(t *testing.T) {
 	if err := b.WaitForAPIServer(s.ctx); err != nil {
 		t.Fatal(err)
 	}
+	// The tests after this one need the snapshotter too, also when this one fails.
+	t.Cleanup(func() {
+		if err := b.WaitForSnapshotter(s.ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	s.behave(bench.Behaviour{})
 
 	answer := <-running
