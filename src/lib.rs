@@ -7,5 +7,7 @@
 // Nouns.
 pub mod error;
 pub mod model;
+// What is decided.
+pub mod rules;
 // The only clock.
 pub mod wait;
