@@ -89,7 +89,7 @@ fn wrong_types_then_the_field_is_named_r4() {
         (r#""spec":[]"#, "spec"),
         (r#""status":{"phase":{}}"#, "status.phase"),
         (
-            r#""spec":{"resources":{"requests":{"storage":5}}}"#,
+            r#""spec":{"resources":{"requests":{"storage":{}}}}"#,
             "spec.resources.requests.storage",
         ),
     ];
