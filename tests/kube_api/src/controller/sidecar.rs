@@ -84,10 +84,10 @@ impl Sidecar {
         else {
             return;
         };
-        let own = change
+        let wanted = change
             .before
             .as_ref()
-            .is_some_and(|before| without_own_marks(before) == without_own_marks(after));
+            .is_none_or(|before| calls_for_a_look(before, after));
         let missed = self
             .missed
             .lock()
@@ -95,7 +95,7 @@ impl Sidecar {
             .get(&change.key)
             .copied()
             .unwrap_or(0);
-        if !own && change.version > missed {
+        if wanted && change.version > missed {
             self.queue.add(change.key.clone());
         }
     }
@@ -249,10 +249,17 @@ fn should_delete(content: &Value) -> bool {
     is_deleting(content) && !has_mark(content, BEING_CREATED) && has_mark(content, BEING_DELETED)
 }
 
-fn without_own_marks(content: &Value) -> Value {
+/// `ShouldEnqueueContentChange`: what the sidecar writes itself calls for nothing, except that the snapshot has become ready.
+fn calls_for_a_look(before: &Value, after: &Value) -> bool {
+    let ready = |content: &Value| content.pointer("/status/readyToUse") == Some(&Value::Bool(true));
+    (!ready(before) && ready(after)) || without_own_writes(before) != without_own_writes(after)
+}
+
+fn without_own_writes(content: &Value) -> Value {
     let mut rest = content.clone();
     unmark(&mut rest, BEING_CREATED);
+    object_at(&mut rest, &[]).remove("status");
+    metadata(&mut rest).remove("finalizers");
     metadata(&mut rest).remove("resourceVersion");
-    metadata(&mut rest).remove("generation");
     rest
 }
