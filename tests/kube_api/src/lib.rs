@@ -7,6 +7,7 @@
 mod api;
 mod body;
 mod clock;
+mod controller;
 mod discovery;
 mod fault;
 mod json;
@@ -18,6 +19,7 @@ mod selector;
 mod serve;
 mod service;
 mod status;
+mod storage;
 mod store;
 mod validate;
 mod verbs;
@@ -26,12 +28,14 @@ mod watching;
 pub use api::KubeApi;
 pub use body::ApiBody;
 pub use clock::Clock;
+pub use controller::{ControllerOptions, Limit, SnapshotController};
 pub use fault::{Answer, Fault, FaultId, Matcher, When};
 pub use json::go_json;
 pub use record::Recorded;
 pub use resources::{RESOURCES, Resource};
 pub use serve::{Served, kubeconfig_yaml};
 pub use status::Status;
+pub use storage::{DriverError, Storage, StorageCall, StoredSnapshot};
 
 /// The user whom [`Fault::forbidden`] names.
 pub const USER: &str = "system:serviceaccount:velero:velero";

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Changes kept for watches; a watch from an older version is answered 410, as by the real one.
-const LOG_LENGTH: usize = 20_000;
+const LOG_LENGTH: usize = 5_000;
 /// What the API server's random suffixes are made of.
 const SUFFIX_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 /// A generated name is at most 63 long, 5 of them random.
@@ -92,9 +92,9 @@ impl Store {
     pub(crate) fn list(&self, plural: &str, namespace: &str) -> Vec<(&Key, &Value)> {
         self.objects
             .iter()
-            .filter(|(key, _)| {
-                key.plural == plural && (namespace.is_empty() || key.namespace == namespace)
-            })
+            .skip_while(|(key, _)| key.plural < plural)
+            .take_while(|(key, _)| key.plural == plural)
+            .filter(|(key, _)| namespace.is_empty() || key.namespace == namespace)
             .collect()
     }
 
