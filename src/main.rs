@@ -82,7 +82,7 @@ fn serve(command: &str, arguments: &[String]) -> ExitCode {
         Err(error) => return failed(&format!("start the runtime: {error}")),
     };
     let calls = Calls::default();
-    let action = Arc::new(PvcAction::new(Arc::new(settings), bad));
+    let action = Arc::new(PvcAction::new(settings, bad));
     let services = velero::services(command, action, &calls);
     let result = runtime.block_on(server::serve(
         socket,

@@ -6,6 +6,7 @@
 // The one file that may touch the clock, see clippy.toml.
 #![allow(clippy::disallowed_methods)]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -171,7 +172,7 @@ pub struct Look {
     /// When it started, since the start of the wait.
     pub at: Duration,
     /// What it may spend on the wire.
-    pub budget: Budget,
+    pub budget: Arc<Budget>,
     /// When it ends at the latest.
     pub deadline: Deadline,
 }
@@ -185,6 +186,15 @@ pub enum Seen<T> {
     NotYet,
     /// Not yet known: the look ran out of its own time.
     TooSlow,
+}
+
+/// Something that can be looked at again and again.
+pub trait Looker: Send {
+    /// What is waited for.
+    type Found;
+
+    /// Looks once, within the look's budget and deadline.
+    fn look(&mut self, look: Look) -> impl Future<Output = Seen<Self::Found>> + Send;
 }
 
 /// Why a wait ended without the thing waited for.
@@ -212,16 +222,13 @@ const LONGEST_LOOK: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// [`Ended`] says why there is nothing.
-pub async fn until<T, F>(
+pub async fn until<L: Looker>(
     started: Stopwatch,
     timeout: Duration,
-    schedule: impl Fn(Option<Duration>) -> (Duration, Duration),
+    schedule: impl Fn(Option<Duration>) -> (Duration, Duration) + Send,
     interrupt: &Interrupt,
-    mut look: F,
-) -> Result<T, Ended>
-where
-    F: AsyncFnMut(Look) -> Seen<T>,
-{
+    looker: &mut L,
+) -> Result<L::Found, Ended> {
     let deadline = started.deadline(timeout);
     let (mut at, mut limit) = schedule(None);
     let mut stretch = 1_u32;
@@ -239,13 +246,13 @@ where
         };
         let this = Look {
             at: started.elapsed(),
-            budget: Budget::new(budget),
+            budget: Arc::new(Budget::new(budget)),
             deadline: ends,
         };
         let seen = tokio::select! {
             biased;
             reason = interrupt.raised() => return Err(Ended::Interrupted(reason)),
-            seen = ends.limit(look(this)) => seen,
+            seen = ends.limit(looker.look(this)) => seen,
         };
         match seen {
             Some(Seen::Done(value)) => return Ok(value),

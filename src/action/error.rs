@@ -9,6 +9,7 @@ use crate::error::ErrorKind;
 use crate::model::backup::BackupError;
 use crate::model::go_duration;
 use crate::model::item::ItemError;
+use crate::rules::eligibility::Refusal;
 use crate::rules::readiness::Lost;
 use crate::rules::snapshot_class::ClassError;
 use crate::rules::volume_policy::PolicyError;
@@ -26,9 +27,12 @@ pub enum ActionError {
     /// A volume policy ConfigMap is not what Velero would take.
     #[error("read the volume policies: {0}")]
     Policy(#[from] PolicyError),
-    /// The rules refuse this PVC; the text says what to do.
+    /// The PVC is ours and its snapshot cannot be taken; the text says what to do.
     #[error("{0}")]
-    Refused(String),
+    Refused(#[from] Refusal),
+    /// The rules contradict each other: a fault of ours.
+    #[error("internal error: {0}")]
+    Undecided(&'static str),
     /// No VolumeSnapshotClass fits.
     #[error("{0}")]
     Class(#[from] ClassError),
@@ -41,7 +45,7 @@ pub enum ActionError {
         source: ApiError,
     },
     /// The API server was in trouble until our patience ended.
-    #[error("{doing}: gave up after {}: {last}", go_duration::format(*.after))]
+    #[error("{doing}: gave up after {}: {last}", go_duration::short(*.after))]
     Patience {
         /// What it was needed for.
         doing: String,
@@ -54,7 +58,7 @@ pub enum ActionError {
     #[error("{0}")]
     Lost(#[from] Lost),
     /// The snapshot did not come in time.
-    #[error("timed out after {} waiting for {waiting_for}; {last}", go_duration::format(*.after))]
+    #[error("timed out after {} waiting for {waiting_for}; {last}", go_duration::short(*.after))]
     TimedOut {
         /// The thing that was missing.
         waiting_for: String,
@@ -77,9 +81,12 @@ impl ActionError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Backup(_) | Self::Item(_) => ErrorKind::InvalidInput,
-            Self::Policy(_) | Self::Refused(_) | Self::Class(_) | Self::Lost(_) => ErrorKind::FailedPrecondition,
+            Self::Policy(_) | Self::Refused(_) | Self::Class(_) | Self::Lost(_) => {
+                ErrorKind::FailedPrecondition
+            }
             Self::Api { source, .. } => of_fault(&source.fault),
             Self::Patience { .. } => ErrorKind::Unavailable,
+            Self::Undecided(_) => ErrorKind::Internal,
             Self::TimedOut { .. } => ErrorKind::DeadlineExceeded,
             Self::Interrupted(Reason::Stop) => ErrorKind::Aborted,
             Self::Interrupted(Reason::CallerGone) => ErrorKind::Cancelled,

@@ -20,15 +20,15 @@ use crate::model::go_duration;
 use crate::model::item::Item;
 use crate::model::knobs;
 use crate::model::names;
-use crate::model::object_ref::ObjectRef;
 use crate::model::pod::Pod;
 use crate::model::settings::Settings;
 use crate::model::snapshot::VolumeSnapshotClass;
 use crate::rules::cadence::Cadence;
-use crate::rules::eligibility::{self, Decision, Early, Facts, Lookup, Why};
-use crate::rules::snapshot_class::{self, Chosen};
+use crate::rules::eligibility::{self, Because, Decision, Early, Facts, Level, VolumeLookup, Why};
+use crate::rules::labels::snapshot_labels;
+use crate::rules::outcome::outcome;
+use crate::rules::snapshot_class::{self, Wishes};
 use crate::rules::volume_policy::{PolicySource, VolumePolicies};
-use crate::rules::{labels, outcome};
 use crate::wait::{Deadline, Interrupt, Stopwatch};
 
 /// Everything before the wait, the create included.
@@ -42,10 +42,16 @@ pub async fn execute(
     interrupt: &Interrupt,
 ) -> Result<Answer, ActionError> {
     let started = Stopwatch::start();
-    let decoded = Backup::decode(backup).map_err(ActionError::from).and_then(|backup| {
-        // R-3, C-8: in the finalizing phases there is nothing to do, whatever the item is.
-        if backup.is_finalizing() { Ok((backup, None)) } else { Ok((backup, Some(Item::decode(&item)?))) }
-    });
+    let decoded = Backup::decode(backup)
+        .map_err(ActionError::from)
+        .and_then(|backup| {
+            // R-3, C-8: in the finalizing phases there is nothing to do, whatever the item is.
+            if backup.is_finalizing() {
+                Ok((backup, None))
+            } else {
+                Ok((backup, Some(Item::decode(&item)?)))
+            }
+        });
     let (backup, pvc) = match decoded {
         Ok((_, None)) => return Ok(Answer::unchanged(item)),
         Ok((backup, Some(pvc))) => (backup, pvc),
@@ -60,12 +66,23 @@ pub async fn execute(
         namespace = pvc.namespace(),
         pvc = pvc.name()
     );
-    let run = Run { action, settings: action.settings.clone(), backup, pvc, request: item, interrupt };
+    let run = Run {
+        action,
+        settings: action.settings.clone(),
+        backup,
+        pvc,
+        request: item,
+        interrupt,
+    };
     async {
         let result = run.answer().await;
         if let Err(error) = &result {
-            let elapsed = go_duration::format(started.elapsed());
-            tracing::error!(error = chain(error), elapsed, "the snapshot of the PVC failed");
+            let elapsed = go_duration::short(started.elapsed());
+            tracing::error!(
+                error = chain(error),
+                elapsed,
+                "the snapshot of the PVC failed"
+            );
         }
         result
     }
@@ -85,8 +102,14 @@ struct Run<'a> {
 
 /// A PVC that is ours to snapshot.
 struct Plan {
-    volume: PersistentVolume,
+    because: Because,
     driver: String,
+}
+
+/// The class that takes the snapshot, and why.
+struct Class {
+    name: String,
+    rule: String,
 }
 
 impl Run<'_> {
@@ -94,7 +117,9 @@ impl Run<'_> {
         self.complain_about_settings();
         self.take_overrides();
         self.introduce_backup();
-        if let Early::Leave(why) = eligibility::before_reading(&self.backup, &self.pvc, &self.settings) {
+        if let Early::Leave(why) =
+            eligibility::before_reading(&self.backup, &self.pvc, &self.settings)
+        {
             return Ok(self.leave(&why));
         }
         let preparation = Deadline::after(PREPARATION);
@@ -136,38 +161,44 @@ impl Run<'_> {
         plan: &Plan,
         made: &mut Option<Made>,
     ) -> Result<Answer, ActionError> {
-        let (chosen, existing) = tokio::try_join!(self.choose_class(reader, plan), self.find_existing(reader))?;
+        let (class, existing) =
+            tokio::try_join!(self.choose_class(reader, plan), self.find_existing(reader))?;
         let started = Stopwatch::start();
         match existing {
             Some(existing) => {
-                tracing::info!(volume_snapshot = existing.name, "this backup has a VolumeSnapshot of the PVC already");
+                tracing::info!(
+                    volume_snapshot = existing.name,
+                    "this backup has a VolumeSnapshot of the PVC already"
+                );
                 *made = Some(existing);
             }
             None => {
                 let wanted = Wanted {
                     namespace: self.pvc.namespace().to_owned(),
                     pvc: self.pvc.name().to_owned(),
-                    class: chosen.class.clone(),
-                    labels: labels::of_snapshot(&self.pvc, &self.backup, &self.settings.label_deny),
+                    class: class.name.clone(),
+                    labels: snapshot_labels(&self.backup, &self.pvc, &self.settings.label_deny),
                 };
                 let snapshot = snapshot::create(reader, &wanted, made).await?;
                 tracing::info!(
                     volume_snapshot = snapshot.metadata.name,
-                    class = chosen.class,
-                    elapsed = go_duration::format(started.elapsed()),
+                    class = class.name,
+                    elapsed = go_duration::short(started.elapsed()),
                     "created the VolumeSnapshot"
                 );
             }
         }
         let Some(made) = made.as_ref() else {
-            return Err(ActionError::Refused("the VolumeSnapshot was created but not registered".to_owned()));
+            return Err(ActionError::Undecided(
+                "the VolumeSnapshot was not registered",
+            ));
         };
         let created = Stopwatch::start();
         let cut = handle::wait(
             &self.action.cluster,
             handle::Plan {
                 made,
-                class: &chosen.class,
+                class: &class.name,
                 driver: &plan.driver,
                 cadence: Cadence::from_settings(&self.settings),
                 timeout: self.backup.csi_snapshot_timeout,
@@ -176,35 +207,68 @@ impl Run<'_> {
             self.interrupt,
         )
         .await?;
-        self.tell(made, &chosen, plan, &cut, created);
+        self.tell(made, &class, plan, &cut, created);
         self.outcome(made, &cut)
     }
 
     /// Reads what decides, in the order in which it decides, and no more than that.
     async fn decide(&self, reader: Reader<'_>) -> Result<Result<Plan, Why>, ActionError> {
         let policies = self.policies(reader).await?;
-        let lookup = self.volume(reader).await?;
-        let mut facts = Facts { backup: &self.backup, pvc: &self.pvc, volume: &lookup, policies: &policies, pods: None };
+        let volume;
+        let lookup = match eligibility::not_bound(&self.pvc) {
+            // A PVC that is not bound has no volume, and none is asked for (F46).
+            Some(not_bound) => VolumeLookup::NotBound(not_bound),
+            None => match self.volume(reader).await {
+                Ok(found) => {
+                    volume = found;
+                    VolumeLookup::Found(&volume)
+                }
+                // S-1: a policy may still match what the PVC says by itself.
+                Err(ActionError::Api { source, .. }) if source.is_not_found() => {
+                    VolumeLookup::Missing(source.fault.to_string())
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let driver = match &lookup {
+            VolumeLookup::Found(volume) => csi_driver(volume),
+            _ => None,
+        };
+        let mut facts = Facts {
+            backup: &self.backup,
+            item: &self.pvc,
+            volume: lookup,
+            policies: &policies,
+            pods: None,
+        };
         let mut decision = eligibility::decide(&facts);
         let pods;
-        if matches!(decision, Decision::NeedPods) {
-            pods = self.pods(reader).await?;
+        if let Decision::NeedPods { namespace } = &decision {
+            pods = self.pods(reader, namespace).await?;
             facts.pods = Some(&pods);
             decision = eligibility::decide(&facts);
         }
-        match decision {
-            Decision::Leave(why) => Ok(Err(why)),
-            Decision::Refuse(text) => Err(ActionError::Refused(text)),
-            Decision::NeedPods => Err(ActionError::Refused("the pods of the namespace were read and asked for again".to_owned())),
-            Decision::Snapshot(because) => {
-                tracing::debug!(because = because.to_string(), "taking the PVC");
-                let (Lookup::Found(volume), Some(driver)) = (&lookup, lookup.csi_driver()) else {
-                    return Err(ActionError::Refused("a PVC without a CSI volume cannot be snapshotted".to_owned()));
-                };
-                Ok(Ok(Plan { driver: driver.to_owned(), volume: (**volume).clone() }))
+        match (decision, driver) {
+            (Decision::Leave(why), _) => Ok(Err(why)),
+            (Decision::Refuse(refusal), _) => Err(ActionError::Refused(refusal)),
+            (Decision::Snapshot(because), Some(driver)) => Ok(Ok(Plan { because, driver })),
+            (Decision::Snapshot(_), None) => {
+                Err(ActionError::Undecided("the volume has no CSI driver"))
+            }
+            (Decision::NeedPods { .. }, _) => {
+                Err(ActionError::Undecided("the pods were asked for twice"))
             }
         }
     }
+}
+
+fn csi_driver(volume: &PersistentVolume) -> Option<String> {
+    volume
+        .spec
+        .as_ref()?
+        .csi
+        .as_ref()
+        .map(|csi| csi.driver.clone())
 }
 
 /// Reads, each once per backup where the answer serves all its PVCs.
@@ -221,13 +285,18 @@ impl Run<'_> {
         self.action
             .memory
             .policies
-            .get(self.backup.uid.clone(), async || {
+            .get(self.backup.uid.clone(), || async move {
                 let mut policies = VolumePolicies::default();
                 if let Some(name) = own {
-                    policies = self.policy(reader, name, "the backup's volume policies").await?;
+                    policies = self
+                        .policy(reader, name, "the backup's volume policies")
+                        .await?;
                 }
                 if let Some(name) = global {
-                    policies.append(self.policy(reader, name, "the global volume policies").await?);
+                    policies = policies.followed_by(
+                        self.policy(reader, name, "the global volume policies")
+                            .await?,
+                    );
                 }
                 for warning in policies.warnings() {
                     tracing::warn!(error = warning, "a volume policy may not mean what it says");
@@ -237,60 +306,61 @@ impl Run<'_> {
             .await
     }
 
-    async fn policy(&self, reader: Reader<'_>, name: &str, what: &str) -> Result<VolumePolicies, ActionError> {
+    async fn policy(
+        &self,
+        reader: Reader<'_>,
+        name: &str,
+        what: &str,
+    ) -> Result<VolumePolicies, ActionError> {
         let namespace = &self.backup.namespace;
         let doing = format!("read {what} in ConfigMap {namespace}/{name}");
         let map = reader
-            .read(&doing, async |limits| self.action.cluster.config_map(namespace, name, limits).await)
-            .await?;
-        let source = PolicySource { namespace: namespace.clone(), name: name.to_owned() };
-        Ok(VolumePolicies::from_config_map(&map.data.unwrap_or_default(), source)?)
-    }
-
-    /// The PersistentVolume of a bound PVC; a PVC that is not bound has none, and none is asked for (F46).
-    async fn volume(&self, reader: Reader<'_>) -> Result<Lookup, ActionError> {
-        if let Some(not_bound) = eligibility::not_bound(&self.pvc) {
-            return Ok(Lookup::NotBound(not_bound));
-        }
-        let name = self.pvc.volume_name();
-        let doing =
-            format!("failed to get PV {name} for PVC {}/{}", self.pvc.namespace(), self.pvc.name());
-        let read = reader.read(&doing, async |limits| self.action.cluster.volume(name, limits).await).await;
-        match read {
-            Ok(volume) => Ok(Lookup::Found(Box::new(volume))),
-            // S-1: a policy may still match what the PVC says by itself.
-            Err(error @ ActionError::Api { .. }) => Ok(Lookup::Failed(chain(&error))),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn pods(&self, reader: Reader<'_>) -> Result<Arc<Vec<Pod>>, ActionError> {
-        let namespace = self.pvc.namespace();
-        let key = (self.backup.uid.clone(), namespace.to_owned());
-        let doing = format!("list the pods of namespace {namespace} for the file-system backup rules");
-        self.action
-            .memory
-            .pods
-            .get(key, async || {
-                reader
-                    .read(&doing, async |limits| self.action.cluster.pods(namespace, limits).await)
+            .read(&doing, |limits| async move {
+                self.action
+                    .cluster
+                    .config_map(namespace, name, &limits)
                     .await
-                    .map(Arc::new)
+            })
+            .await?;
+        let source = PolicySource {
+            namespace: namespace.clone(),
+            name: name.to_owned(),
+        };
+        Ok(VolumePolicies::from_config_map(
+            &map.data.unwrap_or_default(),
+            source,
+        )?)
+    }
+
+    async fn volume(&self, reader: Reader<'_>) -> Result<PersistentVolume, ActionError> {
+        let name = self.pvc.volume_name();
+        let doing = format!(
+            "failed to get PV {name} for PVC {}/{}",
+            self.pvc.namespace(),
+            self.pvc.name()
+        );
+        reader
+            .read(&doing, |limits| async move {
+                self.action.cluster.volume(name, &limits).await
             })
             .await
     }
 
-    async fn classes(&self, reader: Reader<'_>) -> Result<Arc<Vec<VolumeSnapshotClass>>, ActionError> {
+    async fn pods(
+        &self,
+        reader: Reader<'_>,
+        namespace: &str,
+    ) -> Result<Arc<Vec<Pod>>, ActionError> {
+        let key = (self.backup.uid.clone(), namespace.to_owned());
+        let doing =
+            format!("list the pods of namespace {namespace} for the file-system backup rules");
         self.action
             .memory
-            .classes
-            .get(self.backup.uid.clone(), async || {
-                if let Some(classes) = self.action.memory.take_classes() {
-                    return Ok(Arc::new(classes));
-                }
+            .pods
+            .get(key, || async move {
                 reader
-                    .read("list the VolumeSnapshotClasses", async |limits| {
-                        self.action.cluster.snapshot_classes(limits).await
+                    .read(&doing, |limits| async move {
+                        self.action.cluster.pods(namespace, &limits).await
                     })
                     .await
                     .map(Arc::new)
@@ -298,35 +368,81 @@ impl Run<'_> {
             .await
     }
 
-    /// The class for the volume's own driver; the StorageClass is asked only when none fits (W-9, W-10).
-    async fn choose_class(&self, reader: Reader<'_>, plan: &Plan) -> Result<Chosen, ActionError> {
-        let classes = self.classes(reader).await?;
-        let first = snapshot_class::choose(&self.pvc, &self.backup, &classes, &plan.driver, None);
-        let chosen = match first {
-            Ok(chosen) => chosen,
-            Err(error) => match self.provisioner(reader).await? {
-                Some(provisioner) if provisioner != plan.driver => {
-                    snapshot_class::choose(&self.pvc, &self.backup, &classes, &plan.driver, Some(&provisioner))?
+    async fn classes(
+        &self,
+        reader: Reader<'_>,
+    ) -> Result<Arc<Vec<VolumeSnapshotClass>>, ActionError> {
+        self.action
+            .memory
+            .classes
+            .get(self.backup.uid.clone(), || async move {
+                if let Some(classes) = self.action.memory.take_classes() {
+                    return Ok(Arc::new(classes));
                 }
-                _ => return Err(error.into()),
-            },
+                reader
+                    .read("list the VolumeSnapshotClasses", |limits| async move {
+                        self.action.cluster.snapshot_classes(&limits).await
+                    })
+                    .await
+                    .map(Arc::new)
+            })
+            .await
+    }
+
+    /// The class for the volume's own driver. The StorageClass is asked for its provisioner, the driver's
+    /// second name, only when the first name does not give what was wished (W-9, W-10).
+    async fn choose_class(&self, reader: Reader<'_>, plan: &Plan) -> Result<Class, ActionError> {
+        let classes = self.classes(reader).await?;
+        let mut wishes = Wishes {
+            backup: &self.backup,
+            item: &self.pvc,
+            driver: &plan.driver,
+            provisioner: None,
+            policy_class: plan.because.snapshot_class(),
         };
-        for warning in &chosen.warnings {
-            tracing::warn!(class = chosen.class, error = warning, "a VolumeSnapshotClass was not chosen as asked");
+        let provisioner;
+        let mut choice = snapshot_class::choose(&classes, &wishes);
+        if choice
+            .as_ref()
+            .map_or(true, |choice| !choice.warnings.is_empty())
+        {
+            provisioner = self.provisioner(reader).await?;
+            wishes.provisioner = provisioner.as_deref();
+            choice = snapshot_class::choose(&classes, &wishes);
         }
-        Ok(chosen)
+        let choice = choice?;
+        for warning in &choice.warnings {
+            tracing::warn!(
+                class = choice.class.metadata.name,
+                error = warning,
+                "a wish for a snapshot class is not met"
+            );
+        }
+        Ok(Class {
+            name: choice.class.metadata.name.clone(),
+            rule: choice.rule.to_string(),
+        })
     }
 
     async fn provisioner(&self, reader: Reader<'_>) -> Result<Option<String>, ActionError> {
-        let Some(class) = self.pvc.storage_class_name().filter(|class| !class.is_empty()) else { return Ok(None) };
+        let Some(class) = self
+            .pvc
+            .storage_class_name()
+            .filter(|class| !class.is_empty())
+        else {
+            return Ok(None);
+        };
         let key = (self.backup.uid.clone(), class.to_owned());
         let doing = format!("get the provisioner of StorageClass {class}");
         self.action
             .memory
             .provisioners
-            .get(key, async || {
-                let read =
-                    reader.read(&doing, async |limits| self.action.cluster.storage_class(class, limits).await).await;
+            .get(key, || async move {
+                let read = reader
+                    .read(&doing, |limits| async move {
+                        self.action.cluster.storage_class(class, &limits).await
+                    })
+                    .await;
                 match read {
                     Ok(class) => Ok(Some(class.provisioner)),
                     // A deleted class: the volume's own driver is all there is.
@@ -346,13 +462,21 @@ impl Run<'_> {
         let namespace = self.pvc.namespace();
         let doing = format!("look for VolumeSnapshots of this backup in namespace {namespace}");
         let found = reader
-            .read(&doing, async |limits| {
-                self.action.cluster.snapshots_of(namespace, backup, pvc, limits).await
+            .read(&doing, |limits| async move {
+                self.action
+                    .cluster
+                    .snapshots_of(namespace, backup, pvc, &limits)
+                    .await
             })
             .await?;
         Ok(found
             .iter()
-            .filter(|snapshot| snapshot.metadata.labels.contains_key(names::LABEL_CREATED_BY))
+            .filter(|snapshot| {
+                snapshot
+                    .metadata
+                    .labels
+                    .contains_key(names::LABEL_CREATED_BY)
+            })
             .find(|snapshot| !snapshot.metadata.is_being_deleted())
             .map(Made::existing))
     }
@@ -371,54 +495,75 @@ impl Run<'_> {
 
     /// The backup's annotations override the process-wide knobs for it.
     fn take_overrides(&mut self) {
-        let bad = knobs::apply_annotations(&mut self.settings, &self.backup.annotations);
-        if !bad.is_empty() && self.action.memory.first_time(&format!("overrides {}", self.backup.uid)) {
+        let bad = knobs::apply_annotations(&mut self.settings, |name| {
+            self.backup.annotations.get(name).map(String::as_str)
+        });
+        if !bad.is_empty()
+            && self
+                .action
+                .memory
+                .first_time(&format!("overrides {}", self.backup.uid))
+        {
             let list: Vec<String> = bad.iter().map(ToString::to_string).collect();
-            tracing::warn!(error = list.join("; "), "annotations of the backup that cannot be used");
+            tracing::warn!(
+                error = list.join("; "),
+                "annotations of the backup that cannot be used"
+            );
         }
     }
 
     /// One Info per backup: who we are and how we look.
     fn introduce_backup(&self) {
-        if !self.action.memory.first_time(&format!("backup {}", self.backup.uid)) {
+        if !self
+            .action
+            .memory
+            .first_time(&format!("backup {}", self.backup.uid))
+        {
             return;
         }
         let early = self.settings.early;
         let how = if early.on {
             format!(
                 "every {} for {}, then every {}",
-                go_duration::format(self.settings.early_interval),
-                go_duration::format(self.settings.early_window),
-                go_duration::format(self.settings.poll_interval)
+                go_duration::short(self.settings.early_interval),
+                go_duration::short(self.settings.early_window),
+                go_duration::short(self.settings.poll_interval)
             )
         } else {
-            format!("every {}", go_duration::format(self.settings.poll_interval))
+            format!("every {}", go_duration::short(self.settings.poll_interval))
         };
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             early = if early.on { "on" } else { "off" },
             early_from = early.variable.unwrap_or("default"),
             look = how,
-            timeout = go_duration::format(self.backup.csi_snapshot_timeout),
+            timeout = go_duration::short(self.backup.csi_snapshot_timeout),
             "velero-plugin-csi-fastpoll takes part in this backup"
         );
     }
 
     fn leave(&self, why: &Why) -> Answer {
-        match why {
-            Why::WarnOnce(text) => {
-                if self.action.memory.first_time(&format!("{text} {}", self.backup.uid)) {
-                    tracing::warn!(error = text, "leaving the PVC alone");
-                }
+        let Why { level, text } = why;
+        let first = matches!(level, Level::WarnOncePerBackup)
+            && self
+                .action
+                .memory
+                .first_time(&format!("{text} {}", self.backup.uid));
+        match level {
+            Level::Debug => tracing::debug!(because = text, "leaving the PVC alone"),
+            Level::WarnOncePerBackup if !first => {
+                tracing::info!(because = text, "leaving the PVC alone")
             }
-            Why::Info(text) => tracing::info!(because = text, "leaving the PVC alone"),
-            Why::Debug(text) => tracing::debug!(because = text, "leaving the PVC alone"),
+            Level::Info => tracing::info!(because = text, "leaving the PVC alone"),
+            Level::Warn | Level::WarnOncePerBackup => {
+                tracing::warn!(because = text, "leaving the PVC alone")
+            }
         }
         Answer::unchanged(self.request.clone())
     }
 
     /// One Info per PVC: everything needed to find the snapshot again (F23, F39, F115).
-    fn tell(&self, made: &Made, chosen: &Chosen, plan: &Plan, cut: &Cut, created: Stopwatch) {
+    fn tell(&self, made: &Made, class: &Class, plan: &Plan, cut: &Cut, created: Stopwatch) {
         if let Some(error) = &cut.handle.error {
             tracing::warn!(
                 volume_snapshot = made.name,
@@ -431,33 +576,32 @@ impl Run<'_> {
             volume_snapshot = made.name,
             content = cut.handle.content,
             handle = cut.handle.handle,
-            class = chosen.class,
-            class_by = chosen.rule.to_string(),
+            class = class.name,
+            class_by = class.rule,
+            because = plan.because.to_string(),
             driver = plan.driver,
-            bound_after = go_duration::format(cut.bound),
-            handle_after = go_duration::format(cut.handle_seen),
+            bound_after = go_duration::short(cut.bound),
+            handle_after = go_duration::short(cut.handle_seen),
             looks = cut.looks,
-            elapsed = go_duration::format(created.elapsed()),
+            elapsed = go_duration::short(created.elapsed()),
             "the storage has cut the snapshot"
         );
     }
 
     fn outcome(&self, made: &Made, cut: &Cut) -> Result<Answer, ActionError> {
-        let outcome = outcome::of(&self.pvc, &self.backup.name, &made.name, cut.handle.restore_size)?;
+        let outcome = outcome(&self.backup, &self.pvc, &made.name, cut.handle.restore_size)?;
         if let Some(text) = &outcome.resized {
             tracing::info!("{text}");
         }
         if let Some(text) = &outcome.warning {
-            tracing::warn!(error = text, "the storage request of the PVC stays as it is");
+            tracing::warn!(
+                error = text,
+                "the storage request of the PVC stays as it is"
+            );
         }
         Ok(Answer {
             item: Bytes::from(outcome.item),
-            additional_items: vec![ObjectRef {
-                group: names::SNAPSHOT_GROUP.to_owned(),
-                resource: names::RESOURCE_VOLUME_SNAPSHOTS.to_owned(),
-                namespace: made.namespace.clone(),
-                name: made.name.clone(),
-            }],
+            additional_items: outcome.additional_items,
             operation_id: String::new(),
             post_operation_items: Vec::new(),
             made: Some(made.clone()),

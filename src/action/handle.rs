@@ -8,9 +8,10 @@ use super::error::ActionError;
 use super::snapshot::Made;
 use crate::cluster::{ApiError, Cluster, Fault, Grace, Limits};
 use crate::model::go_duration;
+use crate::model::snapshot::{VolumeSnapshot, VolumeSnapshotContent};
 use crate::rules::cadence::Cadence;
 use crate::rules::readiness::{self, ContentState, Handle, Lost, SnapshotState};
-use crate::wait::{self, Ended, Interrupt, Look, Seen, Stopwatch};
+use crate::wait::{self, Ended, Interrupt, Look, Looker, Seen, Stopwatch};
 
 /// Distance of two lines about the same reason to wait.
 const REMIND: Duration = Duration::from_secs(30);
@@ -59,15 +60,76 @@ pub async fn wait(
 ) -> Result<Cut, ActionError> {
     let mut observer = Observer::new(cluster, plan);
     let cadence = plan.cadence;
-    let ended =
-        wait::until(created, plan.timeout, |elapsed| cadence.next(elapsed), interrupt, async |look: Look| {
-            observer.look(look).await
-        })
-        .await;
+    let ended = wait::until(
+        created,
+        plan.timeout,
+        |elapsed| cadence.next(elapsed),
+        interrupt,
+        &mut observer,
+    )
+    .await;
     match ended {
         Ok(result) => result,
         Err(Ended::Interrupted(reason)) => Err(ActionError::Interrupted(reason)),
         Err(Ended::TimedOut) => Err(observer.timed_out()),
+    }
+}
+
+/// The two objects of one look; `None` is an object that certainly does not exist.
+struct Fetched {
+    snapshot: Option<VolumeSnapshot>,
+    content: Option<VolumeSnapshotContent>,
+}
+
+/// One request while the VolumeSnapshot is not bound, two afterwards.
+async fn fetch(cluster: &Cluster, made: &Made, limits: &Limits) -> Result<Fetched, ApiError> {
+    let snapshot = existing(cluster.snapshot(&made.namespace, &made.name, limits).await)?;
+    let content = match snapshot.as_ref().and_then(VolumeSnapshot::bound_content) {
+        Some(name) => existing(cluster.content(name, limits).await)?,
+        None => None,
+    };
+    Ok(Fetched { snapshot, content })
+}
+
+fn existing<T>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
+    match answer {
+        Ok(object) => Ok(Some(object)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Looker for Observer<'_> {
+    type Found = Result<Cut, ActionError>;
+
+    async fn look(&mut self, look: Look) -> Seen<Self::Found> {
+        self.looks = self.looks.saturating_add(1);
+        let at = look.at;
+        let limits = Limits::from(look);
+        let (cluster, made) = (self.cluster, self.plan.made);
+        match self
+            .grace
+            .ask(cluster, &limits, || fetch(cluster, made, &limits))
+            .await
+        {
+            Ok(Ok(fetched)) => match self.interpret(at, fetched) {
+                Observed::Cut(cut) => Seen::Done(Ok(cut)),
+                Observed::Lost(lost) => Seen::Done(Err(ActionError::Lost(lost))),
+                Observed::NotYet(waiting_for) => {
+                    self.trouble = None;
+                    self.say(at, waiting_for);
+                    Seen::NotYet
+                }
+            },
+            Ok(Err(source)) => {
+                let doing = format!(
+                    "wait for the handle of VolumeSnapshot {}/{}",
+                    made.namespace, made.name
+                );
+                Seen::Done(Err(ActionError::Api { doing, source }))
+            }
+            Err(error) => self.failed(&error, at),
+        }
     }
 }
 
@@ -109,69 +171,52 @@ impl<'a> Observer<'a> {
         }
     }
 
-    async fn look(&mut self, look: Look) -> Seen<Result<Cut, ActionError>> {
-        self.looks = self.looks.saturating_add(1);
-        let limits = Limits { budget: &look.budget, deadline: look.deadline };
-        let mut grace = std::mem::take(&mut self.grace);
-        let asked = grace.ask(self.cluster, limits, async || self.observe(look.at, limits).await).await;
-        self.grace = grace;
-        match asked {
-            Ok(Ok(Observed::Cut(cut))) => Seen::Done(Ok(cut)),
-            Ok(Ok(Observed::Lost(lost))) => Seen::Done(Err(ActionError::Lost(lost))),
-            Ok(Ok(Observed::NotYet(waiting_for))) => {
-                self.trouble = None;
-                self.say(look.at, waiting_for);
-                Seen::NotYet
-            }
-            Ok(Err(source)) => {
-                let made = self.plan.made;
-                let doing = format!("wait for the handle of VolumeSnapshot {}/{}", made.namespace, made.name);
-                Seen::Done(Err(ActionError::Api { doing, source }))
-            }
-            Err(error) => self.failed(&error, look.at),
-        }
-    }
-
-    async fn observe(&mut self, at: Duration, limits: Limits<'_>) -> Result<Observed, ApiError> {
+    /// What the two objects say, put into words.
+    fn interpret(&mut self, at: Duration, fetched: Fetched) -> Observed {
         let made = self.plan.made;
         let key = format!("{}/{}", made.namespace, made.name);
-        let snapshot = match self.cluster.snapshot(&made.namespace, &made.name, limits).await {
-            Ok(snapshot) => snapshot,
-            Err(error) if error.is_not_found() => {
-                let labels = made.labels.keys().cloned().collect();
-                return Ok(Observed::Lost(Lost::SnapshotDeleted(key, labels)));
-            }
-            Err(error) => return Err(error),
+        let Some(snapshot) = fetched.snapshot else {
+            let labels = made.labels.keys().cloned().collect();
+            return Observed::Lost(Lost::SnapshotDeleted(key, labels));
         };
         let (name, error) = match readiness::of_snapshot(&snapshot, &self.uid) {
-            SnapshotState::Lost(lost) => return Ok(Observed::Lost(lost)),
+            SnapshotState::Lost(lost) => return Observed::Lost(lost),
             SnapshotState::Unbound { touched, error } => {
                 self.note_errors(at, error, None);
                 self.note_untouched(at, touched);
                 let who = if touched { "bind" } else { "pick up" };
-                return Ok(Observed::NotYet(format!("the snapshot-controller to {who} VolumeSnapshot {key}")));
+                return Observed::NotYet(format!(
+                    "the snapshot-controller to {who} VolumeSnapshot {key}"
+                ));
             }
             SnapshotState::Bound { content, error } => (content, error),
         };
         let bound = *self.bound.get_or_insert(at);
-        let content = match self.cluster.content(&name, limits).await {
-            Ok(content) => content,
-            Err(error) if error.is_not_found() => return Ok(Observed::Lost(Lost::ContentDeleted(name))),
-            Err(error) => return Err(error),
+        let Some(content) = fetched.content else {
+            return Observed::Lost(Lost::ContentDeleted(name));
         };
         match readiness::of_content(&content) {
-            ContentState::Lost(lost) => Ok(Observed::Lost(lost)),
-            ContentState::NoHandle { error: content_error } => {
+            ContentState::Lost(lost) => Observed::Lost(lost),
+            ContentState::NoHandle {
+                error: content_error,
+            } => {
                 self.note_errors(at, error, content_error);
-                Ok(Observed::NotYet(self.missing_handle(&name)))
+                Observed::NotYet(self.missing_handle(&name))
             }
             ContentState::Handle(handle) => {
                 let early = self.plan.cadence.window.min(self.plan.timeout);
                 if handle.error.is_some() && at < early {
                     self.note_errors(at, error, handle.error);
-                    return Ok(Observed::NotYet(format!("VolumeSnapshotContent {name} to lose its error")));
+                    return Observed::NotYet(format!(
+                        "VolumeSnapshotContent {name} to lose its error"
+                    ));
                 }
-                Ok(Observed::Cut(Cut { handle, bound, handle_seen: at, looks: self.looks }))
+                Observed::Cut(Cut {
+                    handle,
+                    bound,
+                    handle_seen: at,
+                    looks: self.looks,
+                })
             }
         }
     }
@@ -180,19 +225,29 @@ impl<'a> Observer<'a> {
     fn failed<T>(&mut self, error: &ApiError, at: Duration) -> Seen<T> {
         let text = error.to_string();
         if self.trouble.as_ref() != Some(&text) {
-            tracing::info!(error = text, elapsed = go_duration::format(at), "a look failed, looking on");
+            tracing::info!(
+                error = text,
+                elapsed = go_duration::short(at),
+                "a look failed, looking on"
+            );
         }
         self.trouble = Some(text);
-        if matches!(error.fault, Fault::NoAnswer(_)) { Seen::TooSlow } else { Seen::NotYet }
+        if matches!(error.fault, Fault::NoAnswer(_)) {
+            Seen::TooSlow
+        } else {
+            Seen::NotYet
+        }
     }
 
     /// One line when the reason to wait changes, and every 30 s.
     fn say(&mut self, at: Duration, waiting_for: String) {
-        let due = self.said.is_none_or(|said| at >= said.saturating_add(REMIND));
+        let due = self
+            .said
+            .is_none_or(|said| at >= said.saturating_add(REMIND));
         if due || waiting_for != self.waiting_for {
             tracing::info!(
                 volume_snapshot = self.plan.made.name,
-                elapsed = go_duration::format(at),
+                elapsed = go_duration::short(at),
                 waiting_for,
                 "waiting for the snapshot"
             );
@@ -215,9 +270,19 @@ impl<'a> Observer<'a> {
         let name = &self.plan.made.name;
         if !self.warned_of_error && at.saturating_sub(since) >= WARN_AFTER {
             self.warned_of_error = true;
-            tracing::warn!(volume_snapshot = name, elapsed = go_duration::format(at), error, "the snapshot keeps failing, waiting on");
+            tracing::warn!(
+                volume_snapshot = name,
+                elapsed = go_duration::short(at),
+                error,
+                "the snapshot keeps failing, waiting on"
+            );
         } else if changed {
-            tracing::info!(volume_snapshot = name, elapsed = go_duration::format(at), error, "the snapshot reports an error, waiting on");
+            tracing::info!(
+                volume_snapshot = name,
+                elapsed = go_duration::short(at),
+                error,
+                "the snapshot reports an error, waiting on"
+            );
         }
     }
 
@@ -228,17 +293,23 @@ impl<'a> Observer<'a> {
         self.warned_of_untouched = true;
         tracing::warn!(
             volume_snapshot = self.plan.made.name,
-            elapsed = go_duration::format(at),
+            elapsed = go_duration::short(at),
             "nothing has touched the VolumeSnapshot: is a snapshot-controller running, and does it serve this driver?"
         );
     }
 
     fn missing_handle(&self, content: &str) -> String {
-        format!("driver {} to give VolumeSnapshotContent {content} a handle", self.plan.driver)
+        format!(
+            "driver {} to give VolumeSnapshotContent {content} a handle",
+            self.plan.driver
+        )
     }
 
     fn timed_out(self) -> ActionError {
-        let mut known = vec![format!("class {}, driver {}, {} looks", self.plan.class, self.plan.driver, self.looks)];
+        let mut known = vec![format!(
+            "class {}, driver {}, {} looks",
+            self.plan.class, self.plan.driver, self.looks
+        )];
         for (what, error) in [
             ("VolumeSnapshotContent error", &self.content_error),
             ("VolumeSnapshot error", &self.snapshot_error),
@@ -249,11 +320,18 @@ impl<'a> Observer<'a> {
             }
         }
         let waiting_for = if self.waiting_for.is_empty() {
-            format!("the API server to show VolumeSnapshot {}/{}", self.plan.made.namespace, self.plan.made.name)
+            format!(
+                "the API server to show VolumeSnapshot {}/{}",
+                self.plan.made.namespace, self.plan.made.name
+            )
         } else {
             self.waiting_for
         };
-        ActionError::TimedOut { waiting_for, after: self.plan.timeout, last: known.join("; ") }
+        ActionError::TimedOut {
+            waiting_for,
+            after: self.plan.timeout,
+            last: known.join("; "),
+        }
     }
 }
 

@@ -52,17 +52,28 @@ impl Memory {
 
     /// Keeps the classes of a warm-up for the first backup that asks.
     pub fn keep_classes(&self, classes: Vec<VolumeSnapshotClass>) {
-        *self.warmed_classes.lock().unwrap_or_else(PoisonError::into_inner) = Some(classes);
+        *self
+            .warmed_classes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(classes);
     }
 
     /// The classes of the warm-up, once.
     pub fn take_classes(&self) -> Option<Vec<VolumeSnapshotClass>> {
-        self.warmed_classes.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.warmed_classes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// The settings to complain about, once.
     pub fn take_bad_settings(&self) -> Vec<BadSetting> {
-        std::mem::take(&mut *self.bad_settings.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(
+            &mut *self
+                .bad_settings
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// Whether this is the first time that `what` is to be said.
@@ -79,14 +90,20 @@ pub struct Once<K, V> {
 
 impl<K: Eq + Clone, V: Clone> Once<K, V> {
     fn new() -> Self {
-        Self { cells: Mutex::new(Vec::new()) }
+        Self {
+            cells: Mutex::new(Vec::new()),
+        }
     }
 
     /// The value of `key`, read by `read` if nobody has.
     ///
     /// # Errors
     /// The error of `read`.
-    pub async fn get<E>(&self, key: K, read: impl AsyncFnOnce() -> Result<V, E>) -> Result<V, E> {
+    pub async fn get<E, F, Fut>(&self, key: K, read: F) -> Result<V, E>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<V, E>>,
+    {
         let cell = self.cell(&key);
         cell.get_or_try_init(read).await.cloned()
     }
@@ -112,7 +129,9 @@ pub struct SingleFlight<K> {
 
 impl<K: Eq + Hash> SingleFlight<K> {
     fn new() -> Self {
-        Self { locks: Mutex::new(HashMap::new()) }
+        Self {
+            locks: Mutex::new(HashMap::new()),
+        }
     }
 
     /// Waits until nobody else is under way with `key`; the guard ends the turn.

@@ -77,7 +77,11 @@ impl PvcAction {
     #[must_use]
     pub fn with_client(source: ClientSource, settings: Settings, bad: Vec<BadSetting>) -> Self {
         let cluster = Cluster::new(source, &settings);
-        Self { settings, cluster, memory: Memory::new(bad) }
+        Self {
+            settings,
+            cluster,
+            memory: Memory::new(bad),
+        }
     }
 
     /// Opens the connection and reads the snapshot classes before anything is frozen.
@@ -86,11 +90,16 @@ impl PvcAction {
     pub fn warm_up(self: &Arc<Self>) {
         let action = Arc::clone(self);
         tokio::spawn(async move {
-            let budget = Budget::new(WARM_UP);
-            let limits = Limits { budget: &budget, deadline: Deadline::after(WARM_UP) };
-            match action.cluster.snapshot_classes(limits).await {
+            let budget = Arc::new(Budget::new(WARM_UP));
+            let limits = Limits {
+                budget,
+                deadline: Deadline::after(WARM_UP),
+            };
+            match action.cluster.snapshot_classes(&limits).await {
                 Ok(classes) => action.memory.keep_classes(classes),
-                Err(error) => tracing::debug!(error = error.to_string(), "the warm-up did not get through"),
+                Err(error) => {
+                    tracing::debug!(error = error.to_string(), "the warm-up did not get through")
+                }
             }
         });
     }
@@ -102,7 +111,12 @@ impl PvcAction {
     ///
     /// # Errors
     /// See [`ActionError`]; each is logged once, at Error, before it is returned.
-    pub async fn execute(&self, item: Bytes, backup: Bytes, interrupt: &Interrupt) -> Result<Answer, ActionError> {
+    pub async fn execute(
+        &self,
+        item: Bytes,
+        backup: Bytes,
+        interrupt: &Interrupt,
+    ) -> Result<Answer, ActionError> {
         execute::execute(self, item, &backup, interrupt).await
     }
 

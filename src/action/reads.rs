@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::ActionError;
 use crate::cluster::{ApiError, Cluster, Grace, Limits};
-use crate::wait::{self, Deadline, Ended, Interrupt, Look, Seen, Stopwatch};
+use crate::wait::{self, Deadline, Ended, Interrupt, Look, Looker, Seen, Stopwatch};
 
 /// Distance of two tries of a read that met trouble.
 const RETRY: Duration = Duration::from_secs(1);
@@ -29,46 +29,84 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The definite answer, or the last trouble when the deadline passes.
-    pub async fn read<T, F>(&self, doing: &str, mut ask: F) -> Result<T, ActionError>
+    pub async fn read<T, F, Fut>(&self, doing: &str, ask: F) -> Result<T, ActionError>
     where
-        F: AsyncFnMut(Limits<'_>) -> Result<T, ApiError>,
+        T: Send,
+        F: FnMut(Limits) -> Fut + Send,
+        Fut: Future<Output = Result<T, ApiError>> + Send,
     {
-        let mut grace = Grace::default();
-        let mut trouble = String::new();
+        let mut attempts = Attempts {
+            cluster: self.cluster,
+            ask,
+            grace: Grace::default(),
+            trouble: String::new(),
+        };
         let started = Stopwatch::start();
         let limit = self.limit;
-        let cluster = self.cluster;
         let every = move |elapsed: Option<Duration>| (next_second(elapsed), limit);
-        let look = async |look: Look| {
-            let limits = Limits { budget: &look.budget, deadline: look.deadline };
-            match grace.ask(cluster, limits, async || ask(limits).await).await {
-                Ok(answer) => Seen::Done(answer),
-                Err(error) => {
-                    let text = error.to_string();
-                    if text != trouble {
-                        tracing::info!(error = text, "the API server is in trouble, trying again");
-                        trouble = text;
-                    }
-                    Seen::NotYet
-                }
-            }
-        };
-        match wait::until(started, self.deadline.left(), every, self.interrupt, look).await {
+        match wait::until(
+            started,
+            self.deadline.left(),
+            every,
+            self.interrupt,
+            &mut attempts,
+        )
+        .await
+        {
             Ok(Ok(object)) => Ok(object),
-            Ok(Err(source)) => Err(ActionError::Api { doing: doing.to_owned(), source }),
+            Ok(Err(source)) => Err(ActionError::Api {
+                doing: doing.to_owned(),
+                source,
+            }),
             Err(Ended::Interrupted(reason)) => Err(ActionError::Interrupted(reason)),
             Err(Ended::TimedOut) => Err(ActionError::Patience {
                 doing: doing.to_owned(),
                 after: started.elapsed(),
-                last: if trouble.is_empty() { "no answer".to_owned() } else { trouble },
+                last: attempts.trouble,
             }),
         }
     }
 }
 
+/// The next whole second after `elapsed`; the start before the first try.
 pub(super) fn next_second(elapsed: Option<Duration>) -> Duration {
-    match elapsed {
-        None => Duration::ZERO,
-        Some(elapsed) => RETRY.saturating_mul(u32::try_from(elapsed.as_secs()).unwrap_or(u32::MAX).saturating_add(1)),
+    elapsed.map_or(Duration::ZERO, |elapsed| {
+        Duration::from_secs(elapsed.as_secs()).saturating_add(RETRY)
+    })
+}
+
+struct Attempts<'a, F> {
+    cluster: &'a Cluster,
+    ask: F,
+    grace: Grace,
+    trouble: String,
+}
+
+impl<T, F, Fut> Looker for Attempts<'_, F>
+where
+    T: Send,
+    F: FnMut(Limits) -> Fut + Send,
+    Fut: Future<Output = Result<T, ApiError>> + Send,
+{
+    type Found = Result<T, ApiError>;
+
+    async fn look(&mut self, look: Look) -> Seen<Self::Found> {
+        let limits = Limits::from(look);
+        let ask = &mut self.ask;
+        match self
+            .grace
+            .ask(self.cluster, &limits, || ask(limits.clone()))
+            .await
+        {
+            Ok(answer) => Seen::Done(answer),
+            Err(error) => {
+                let text = error.to_string();
+                if text != self.trouble {
+                    tracing::info!(error = text, "the API server is in trouble, trying again");
+                    self.trouble = text;
+                }
+                Seen::NotYet
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::reads::Reader;
 use crate::cluster::{ApiError, Fault, Grace, Limits};
 use crate::model::names;
 use crate::model::snapshot::VolumeSnapshot;
-use crate::wait::{self, Ended, Look, Seen, Stopwatch};
+use crate::wait::{self, Ended, Look, Looker, Seen, Stopwatch};
 
 /// Characters of a generated suffix: the API server's, without vowels and look-alikes.
 const SUFFIX: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -65,12 +65,18 @@ impl Made {
     /// Whether `snapshot` is the one that was made, by its labels.
     #[must_use]
     pub fn is(&self, snapshot: &VolumeSnapshot) -> bool {
-        OWN_LABELS.iter().all(|key| self.labels.get(*key) == snapshot.metadata.labels.get(*key))
+        OWN_LABELS
+            .iter()
+            .all(|key| self.labels.get(*key) == snapshot.metadata.labels.get(*key))
     }
 }
 
 /// Labels that only we write together.
-const OWN_LABELS: [&str; 3] = [names::LABEL_BACKUP_UID, names::LABEL_PVC_UID, names::LABEL_CREATED_BY];
+const OWN_LABELS: [&str; 3] = [
+    names::LABEL_BACKUP_UID,
+    names::LABEL_PVC_UID,
+    names::LABEL_CREATED_BY,
+];
 
 /// Creates the VolumeSnapshot and registers it in `made` before anything can fail.
 ///
@@ -82,28 +88,54 @@ pub async fn create(
     wanted: &Wanted,
     made: &mut Option<Made>,
 ) -> Result<VolumeSnapshot, ActionError> {
-    let doing = format!("create a VolumeSnapshot of PVC {}/{}", wanted.namespace, wanted.pvc);
-    let mut creation = Creation { reader, wanted, made, grace: Grace::default(), lost: false, names: 0, trouble: String::new() };
+    let doing = format!(
+        "create a VolumeSnapshot of PVC {}/{}",
+        wanted.namespace, wanted.pvc
+    );
+    let mut creation = Creation {
+        reader,
+        wanted,
+        made,
+        grace: Grace::default(),
+        lost: false,
+        names: 0,
+        trouble: String::new(),
+    };
     creation.choose_name();
     let started = Stopwatch::start();
     let limit = reader.limit;
-    let every = move |elapsed: Option<std::time::Duration>| (super::reads::next_second(elapsed), limit);
-    let ended = wait::until(started, reader.deadline.left(), every, reader.interrupt, async |look: Look| {
-        creation.attempt(Limits { budget: &look.budget, deadline: look.deadline }).await
-    })
+    let every =
+        move |elapsed: Option<std::time::Duration>| (super::reads::next_second(elapsed), limit);
+    let ended = wait::until(
+        started,
+        reader.deadline.left(),
+        every,
+        reader.interrupt,
+        &mut creation,
+    )
     .await;
     let result = match ended {
         Ok(Ok(snapshot)) => Ok(snapshot),
         Ok(Err(source)) => Err(ActionError::Api { doing, source }),
         Err(Ended::Interrupted(reason)) => Err(ActionError::Interrupted(reason)),
-        Err(Ended::TimedOut) => {
-            Err(ActionError::Patience { doing, after: started.elapsed(), last: creation.trouble.clone() })
-        }
+        Err(Ended::TimedOut) => Err(ActionError::Patience {
+            doing,
+            after: started.elapsed(),
+            last: creation.trouble.clone(),
+        }),
     };
     if result.is_err() && !creation.lost {
         *made = None;
     }
     result
+}
+
+impl Looker for Creation<'_> {
+    type Found = Result<VolumeSnapshot, ApiError>;
+
+    async fn look(&mut self, look: Look) -> Seen<Self::Found> {
+        self.attempt(&Limits::from(look)).await
+    }
 }
 
 struct Creation<'a> {
@@ -129,10 +161,13 @@ impl Creation<'_> {
     }
 
     fn name(&self) -> String {
-        self.made.as_ref().map(|made| made.name.clone()).unwrap_or_default()
+        self.made
+            .as_ref()
+            .map(|made| made.name.clone())
+            .unwrap_or_default()
     }
 
-    async fn attempt(&mut self, limits: Limits<'_>) -> Seen<Result<VolumeSnapshot, ApiError>> {
+    async fn attempt(&mut self, limits: &Limits) -> Seen<Result<VolumeSnapshot, ApiError>> {
         if self.lost
             && let Some(seen) = self.settle(limits).await
         {
@@ -143,13 +178,18 @@ impl Creation<'_> {
         // From here until an answer is read the snapshot may exist.
         let before = std::mem::replace(&mut self.lost, true);
         let cluster = self.reader.cluster;
-        match cluster.create_snapshot(&self.wanted.namespace, &name, &object, limits).await {
+        match cluster
+            .create_snapshot(&self.wanted.namespace, &name, &object, limits)
+            .await
+        {
             Ok(snapshot) => self.made_as(snapshot),
             Err(error) if error.may_have_happened() => {
                 self.note(&error);
                 self.settle(limits).await.unwrap_or(Seen::NotYet)
             }
-            Err(error) if error.fault == Fault::AlreadyExists => self.taken(error, before, limits).await,
+            Err(error) if error.fault == Fault::AlreadyExists => {
+                self.taken(error, before, limits).await
+            }
             Err(error) => {
                 self.lost = before;
                 // A create's 403 may be a quota or a terminating namespace: final (F90, F106).
@@ -165,11 +205,19 @@ impl Creation<'_> {
     }
 
     /// Reads the name of a create whose answer was lost; `None` when it is known not to exist.
-    async fn settle(&mut self, limits: Limits<'_>) -> Option<Seen<Result<VolumeSnapshot, ApiError>>> {
+    async fn settle(&mut self, limits: &Limits) -> Option<Seen<Result<VolumeSnapshot, ApiError>>> {
         let name = self.name();
-        match self.reader.cluster.snapshot(&self.wanted.namespace, &name, limits).await {
+        match self
+            .reader
+            .cluster
+            .snapshot(&self.wanted.namespace, &name, limits)
+            .await
+        {
             Ok(snapshot) if self.made.as_ref().is_some_and(|made| made.is(&snapshot)) => {
-                tracing::info!(volume_snapshot = name, "the answer to the create was lost, the VolumeSnapshot exists");
+                tracing::info!(
+                    volume_snapshot = name,
+                    "the answer to the create was lost, the VolumeSnapshot exists"
+                );
                 Some(self.made_as(snapshot))
             }
             Ok(_) => {
@@ -189,7 +237,7 @@ impl Creation<'_> {
         &mut self,
         error: ApiError,
         before: bool,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Seen<Result<VolumeSnapshot, ApiError>> {
         if before {
             return self.settle(limits).await.unwrap_or(Seen::NotYet);
@@ -245,7 +293,9 @@ fn prefix(pvc: &str) -> String {
 }
 
 fn suffix() -> String {
-    std::iter::repeat_with(|| fastrand::choice(SUFFIX).copied().map_or('x', char::from)).take(SUFFIX_LENGTH).collect()
+    std::iter::repeat_with(|| fastrand::choice(SUFFIX).copied().map_or('x', char::from))
+        .take(SUFFIX_LENGTH)
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::snapshot::Made;
 use crate::cluster::{ApiError, Cluster, Fault, Limits};
 use crate::model::go_duration;
 use crate::model::snapshot::{DeletionPolicy, VolumeSnapshotContent};
-use crate::wait::{self, Interrupt, Look, Seen, Stopwatch};
+use crate::wait::{self, Interrupt, Look, Looker, Seen, Stopwatch};
 
 /// Longest undo.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -32,15 +32,13 @@ const REFUSALS: u32 = 3;
 
 /// Takes `made` back, and says what it could not: one Info when all is gone, one Warn otherwise.
 pub async fn take_back(cluster: &Cluster, made: &Made, interrupt: &Interrupt) {
-    let mut undo = Undo::new(cluster, made);
     let started = Stopwatch::start();
+    let mut undo = Undo::new(cluster, made, started);
     let every = |elapsed: Option<Duration>| (next_tick(elapsed), LOOK);
     // The caller is not heard: only the end of the process may end an undo.
     let deaf = Interrupt::default();
     {
-        let looks = wait::until(started, LIMIT, every, &deaf, async |look: Look| {
-            undo.look(started, Limits { budget: &look.budget, deadline: look.deadline }).await
-        });
+        let looks = wait::until(started, LIMIT, every, &deaf, &mut undo);
         let stop = async {
             interrupt.stopped().await;
             wait::pause(LIMIT_AT_STOP).await;
@@ -50,16 +48,19 @@ pub async fn take_back(cluster: &Cluster, made: &Made, interrupt: &Interrupt) {
             () = stop => {}
         }
     }
-    undo.report(started);
+    undo.report();
 }
 
 fn next_tick(elapsed: Option<Duration>) -> Duration {
-    let Some(elapsed) = elapsed else { return Duration::ZERO };
+    let Some(elapsed) = elapsed else {
+        return Duration::ZERO;
+    };
     let ticks = elapsed.as_millis() / INTERVAL.as_millis().max(1);
     INTERVAL.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX).saturating_add(1))
 }
 
 struct Undo<'a> {
+    started: Stopwatch,
     cluster: &'a Cluster,
     made: &'a Made,
     uid: Option<String>,
@@ -87,9 +88,18 @@ enum ContentEnd {
     Present { name: String, state: &'static str },
 }
 
+impl Looker for Undo<'_> {
+    type Found = ();
+
+    async fn look(&mut self, look: Look) -> Seen<()> {
+        self.round(&Limits::from(look)).await
+    }
+}
+
 impl<'a> Undo<'a> {
-    fn new(cluster: &'a Cluster, made: &'a Made) -> Self {
+    fn new(cluster: &'a Cluster, made: &'a Made, started: Stopwatch) -> Self {
         Self {
+            started,
             cluster,
             made,
             uid: made.uid.clone(),
@@ -102,13 +112,17 @@ impl<'a> Undo<'a> {
         }
     }
 
-    async fn look(&mut self, started: Stopwatch, limits: Limits<'_>) -> Seen<()> {
-        match self.step(started, limits).await {
+    async fn round(&mut self, limits: &Limits) -> Seen<()> {
+        match self.step(limits).await {
             Ok(true) => return Seen::Done(()),
             Ok(false) => {}
             Err(error) => {
                 let definite = !error.is_transient() && !matches!(error.fault, Fault::Conflict(_));
-                self.refused = if definite { self.refused.saturating_add(1) } else { 0 };
+                self.refused = if definite {
+                    self.refused.saturating_add(1)
+                } else {
+                    0
+                };
                 let text = error.to_string();
                 if self.trouble.as_ref() != Some(&text) {
                     tracing::info!(error = text, "a step of the undo failed, going on");
@@ -123,64 +137,81 @@ impl<'a> Undo<'a> {
     }
 
     /// One round; true when everything is known to be gone.
-    async fn step(&mut self, started: Stopwatch, limits: Limits<'_>) -> Result<bool, ApiError> {
-        let Some(uid) = self.learn_uid(started, limits).await? else {
+    async fn step(&mut self, limits: &Limits) -> Result<bool, ApiError> {
+        let Some(uid) = self.learn_uid(limits).await? else {
             // A create whose answer was lost may still arrive; its labels tell whose it is.
-            return Ok(matches!(self.snapshot, SnapshotEnd::Gone(since) if started.elapsed() >= since + LATE_CONTENT));
+            return Ok(
+                matches!(self.snapshot, SnapshotEnd::Gone(since) if self.started.elapsed() >= since + LATE_CONTENT),
+            );
         };
         let gone_before = matches!(self.snapshot, SnapshotEnd::Gone(_));
         let name = format!("snapcontent-{uid}");
         let marked = self.mark_content(&name, gone_before, limits).await;
         // A content that cannot be marked must not keep the VolumeSnapshot alive.
-        self.delete_snapshot(&uid, started, limits).await?;
+        self.delete_snapshot(&uid, limits).await?;
         if let Some(content) = marked? {
             self.delete_content(&content, gone_before, limits).await?;
         }
-        let SnapshotEnd::Gone(since) = self.snapshot else { return Ok(false) };
-        let settled = !self.untouched || started.elapsed() >= since.saturating_add(LATE_CONTENT);
+        let SnapshotEnd::Gone(since) = self.snapshot else {
+            return Ok(false);
+        };
+        let settled =
+            !self.untouched || self.started.elapsed() >= since.saturating_add(LATE_CONTENT);
         Ok(gone_before && settled && self.content == ContentEnd::Absent)
     }
 
     /// The UID of what was made; read by name when the create's answer was lost.
-    async fn learn_uid(&mut self, started: Stopwatch, limits: Limits<'_>) -> Result<Option<String>, ApiError> {
+    async fn learn_uid(&mut self, limits: &Limits) -> Result<Option<String>, ApiError> {
         if self.uid.is_some() {
             return Ok(self.uid.clone());
         }
-        match self.cluster.snapshot(&self.made.namespace, &self.made.name, limits).await {
+        match self
+            .cluster
+            .snapshot(&self.made.namespace, &self.made.name, limits)
+            .await
+        {
             Ok(snapshot) if self.made.is(&snapshot) => self.uid = Some(snapshot.metadata.uid),
-            Ok(_) => self.snapshot_gone(started),
-            Err(error) if error.is_not_found() => self.snapshot_gone(started),
+            Ok(_) => self.snapshot_gone(),
+            Err(error) if error.is_not_found() => self.snapshot_gone(),
             Err(error) => return Err(error),
         }
         Ok(self.uid.clone())
     }
 
-    async fn delete_snapshot(&mut self, uid: &str, started: Stopwatch, limits: Limits<'_>) -> Result<(), ApiError> {
-        let Made { namespace, name, .. } = self.made;
+    async fn delete_snapshot(&mut self, uid: &str, limits: &Limits) -> Result<(), ApiError> {
+        let Made {
+            namespace, name, ..
+        } = self.made;
         let ended = match self.snapshot {
             SnapshotEnd::Gone(_) => return Ok(()),
-            SnapshotEnd::Unknown => self.cluster.delete_snapshot(namespace, name, uid, limits).await.map(|deleted| {
-                self.untouched = deleted.at_once;
-                deleted.at_once
-            }),
-            SnapshotEnd::Deleting => {
-                self.cluster.snapshot(namespace, name, limits).await.map(|snapshot| snapshot.metadata.uid != uid)
-            }
+            SnapshotEnd::Unknown => self
+                .cluster
+                .delete_snapshot(namespace, name, uid, limits)
+                .await
+                .map(|deleted| {
+                    self.untouched = deleted.at_once;
+                    deleted.at_once
+                }),
+            SnapshotEnd::Deleting => self
+                .cluster
+                .snapshot(namespace, name, limits)
+                .await
+                .map(|snapshot| snapshot.metadata.uid != uid),
         };
         match ended {
             Ok(false) => self.snapshot = SnapshotEnd::Deleting,
-            Ok(true) => self.snapshot_gone(started),
-            Err(error) if error.is_not_found() => self.snapshot_gone(started),
+            Ok(true) => self.snapshot_gone(),
+            Err(error) if error.is_not_found() => self.snapshot_gone(),
             // The precondition failed: another VolumeSnapshot has the name, ours is gone (F91).
-            Err(error) if matches!(error.fault, Fault::Conflict(_)) => self.snapshot_gone(started),
+            Err(error) if matches!(error.fault, Fault::Conflict(_)) => self.snapshot_gone(),
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    fn snapshot_gone(&mut self, started: Stopwatch) {
+    fn snapshot_gone(&mut self) {
         if !matches!(self.snapshot, SnapshotEnd::Gone(_)) {
-            self.snapshot = SnapshotEnd::Gone(started.elapsed());
+            self.snapshot = SnapshotEnd::Gone(self.started.elapsed());
         }
     }
 
@@ -189,7 +220,7 @@ impl<'a> Undo<'a> {
         &mut self,
         name: &str,
         snapshot_gone: bool,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<Option<VolumeSnapshotContent>, ApiError> {
         let content = match self.cluster.content(name, limits).await {
             Ok(content) => content,
@@ -199,9 +230,16 @@ impl<'a> Undo<'a> {
             }
             Err(error) => return Err(error),
         };
-        self.content = ContentEnd::Present { name: name.to_owned(), state: "not marked for deletion yet" };
+        self.content = ContentEnd::Present {
+            name: name.to_owned(),
+            state: "not marked for deletion yet",
+        };
         match marks(&content, snapshot_gone) {
-            Some(patch) => self.cluster.patch_content(name, &patch, limits).await.map(Some),
+            Some(patch) => self
+                .cluster
+                .patch_content(name, &patch, limits)
+                .await
+                .map(Some),
             None => Ok(Some(content)),
         }
     }
@@ -211,18 +249,29 @@ impl<'a> Undo<'a> {
         &mut self,
         content: &VolumeSnapshotContent,
         snapshot_gone: bool,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<(), ApiError> {
         let metadata = &content.metadata;
         if !metadata.is_being_deleted() {
-            return match self.cluster.delete_content(&metadata.name, &metadata.uid, limits).await {
+            return match self
+                .cluster
+                .delete_content(&metadata.name, &metadata.uid, limits)
+                .await
+            {
                 Err(error) if !error.is_not_found() => Err(error),
                 _ => Ok(()),
             };
         }
         let busy = metadata.annotations.contains_key(BEING_CREATED);
-        let state = if busy { "the driver is still making the snapshot" } else { "the driver is deleting the snapshot" };
-        self.content = ContentEnd::Present { name: metadata.name.clone(), state };
+        let state = if busy {
+            "the driver is still making the snapshot"
+        } else {
+            "the driver is deleting the snapshot"
+        };
+        self.content = ContentEnd::Present {
+            name: metadata.name.clone(),
+            state,
+        };
         if snapshot_gone && !busy && content.handle().is_some() {
             self.touch(&metadata.name, limits).await?;
         }
@@ -231,24 +280,31 @@ impl<'a> Undo<'a> {
 
     /// The csi-snapshotter may have looked before its own last mark arrived in its cache, and would then
     /// look again only at its next resync: any change makes it look now.
-    async fn touch(&mut self, name: &str, limits: Limits<'_>) -> Result<(), ApiError> {
+    async fn touch(&mut self, name: &str, limits: &Limits) -> Result<(), ApiError> {
         self.touches = self.touches.saturating_add(1);
         if self.touches % 8 != 4 {
             return Ok(());
         }
-        let patch = json!({"metadata": {"annotations": {ANNOTATION_UNDO: self.touches.to_string()}}});
+        let patch =
+            json!({"metadata": {"annotations": {ANNOTATION_UNDO: self.touches.to_string()}}});
         match self.cluster.patch_content(name, &patch, limits).await {
             Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }
     }
 
-    fn report(&self, started: Stopwatch) {
-        let Made { namespace, name, .. } = self.made;
-        let elapsed = go_duration::format(started.elapsed());
+    fn report(&self) {
+        let Made {
+            namespace, name, ..
+        } = self.made;
+        let elapsed = go_duration::short(self.started.elapsed());
         let snapshot_gone = matches!(self.snapshot, SnapshotEnd::Gone(_));
         if snapshot_gone && self.uid.is_some() && self.content == ContentEnd::Absent {
-            tracing::info!(volume_snapshot = name, elapsed, "took the VolumeSnapshot and its content back");
+            tracing::info!(
+                volume_snapshot = name,
+                elapsed,
+                "took the VolumeSnapshot and its content back"
+            );
             return;
         }
         if snapshot_gone && self.uid.is_none() {
@@ -261,9 +317,19 @@ impl<'a> Undo<'a> {
             return;
         }
         let left = match (&self.snapshot, &self.content) {
-            (SnapshotEnd::Gone(_), ContentEnd::Present { name, state }) => format!("VolumeSnapshotContent {name} ({state})"),
-            (_, ContentEnd::Present { name: content, state }) => {
-                format!("VolumeSnapshot {namespace}/{name} and VolumeSnapshotContent {content} ({state})")
+            (SnapshotEnd::Gone(_), ContentEnd::Present { name, state }) => {
+                format!("VolumeSnapshotContent {name} ({state})")
+            }
+            (
+                _,
+                ContentEnd::Present {
+                    name: content,
+                    state,
+                },
+            ) => {
+                format!(
+                    "VolumeSnapshot {namespace}/{name} and VolumeSnapshotContent {content} ({state})"
+                )
             }
             _ => format!("VolumeSnapshot {namespace}/{name}"),
         };
@@ -282,7 +348,8 @@ const BEING_CREATED: &str = "snapshot.storage.kubernetes.io/volumesnapshot-being
 /// Set by the snapshot-controller when the VolumeSnapshot is deleted; without it nothing is.
 const BEING_DELETED: &str = "snapshot.storage.kubernetes.io/volumesnapshot-being-deleted";
 /// Keeps a content until the csi-snapshotter has deleted the storage's snapshot.
-const CONTENT_FINALIZER: &str = "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection";
+const CONTENT_FINALIZER: &str =
+    "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection";
 /// Ours: changed to make the csi-snapshotter look again.
 const ANNOTATION_UNDO: &str = "velero-plugin-csi-fastpoll/undo";
 
@@ -298,7 +365,8 @@ fn marks(content: &VolumeSnapshotContent, snapshot_gone: bool) -> Option<serde_j
         patch["spec"] = json!({"deletionPolicy": "Delete"});
         changed = true;
     }
-    let unprotected = !metadata.is_being_deleted() && !metadata.finalizers.iter().any(|f| f == CONTENT_FINALIZER);
+    let unprotected =
+        !metadata.is_being_deleted() && !metadata.finalizers.iter().any(|f| f == CONTENT_FINALIZER);
     if unprotected {
         let mut finalizers = metadata.finalizers.clone();
         finalizers.push(CONTENT_FINALIZER.to_owned());

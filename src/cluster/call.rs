@@ -3,6 +3,7 @@
 //! At most 16 requests are in flight and Velero's `--client-qps` and `--client-burst` hold; waiting for
 //! either is bounded by the caller's deadline only. May use: model, wait.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -18,18 +19,27 @@ use super::error::{ApiError, Fault};
 use super::request::Call;
 use crate::model::one_line::one_line;
 use crate::model::settings::Settings;
-use crate::wait::{Budget, Deadline};
+use crate::wait::{Budget, Deadline, Look};
 
 /// Requests in flight at once: keeps 100 parallel Executes within their memory (T16).
 const IN_FLIGHT: usize = 16;
 
 /// How long a request may take: its own budget on the wire, and a point in time.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
+#[derive(Debug, Clone)]
+pub struct Limits {
     /// Time on the wire, shared by the requests of one look.
-    pub budget: &'a Budget,
+    pub budget: Arc<Budget>,
     /// The end of everything.
     pub deadline: Deadline,
+}
+
+impl From<Look> for Limits {
+    fn from(look: Look) -> Self {
+        Self {
+            budget: look.budget,
+            deadline: look.deadline,
+        }
+    }
 }
 
 /// The cluster as this plugin asks it.
@@ -65,7 +75,7 @@ impl Cluster {
         call: Call,
         query: &str,
         body: Vec<u8>,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<T, ApiError> {
         match self.send(&call, query, body, limits).await {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
@@ -80,7 +90,7 @@ impl Cluster {
     }
 
     /// Asks the API server whether it is ready; everybody may ask that.
-    pub async fn is_ready(&self, limits: Limits<'_>) -> bool {
+    pub async fn is_ready(&self, limits: &Limits) -> bool {
         let Ok(request) = http::Request::get("/readyz").body(Vec::new()) else {
             return false;
         };
@@ -94,7 +104,7 @@ impl Cluster {
         call: &Call,
         query: &str,
         body: Vec<u8>,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<Vec<u8>, Fault> {
         let request = call.request(query, body).map_err(|error| Fault::Refused {
             code: 0,
@@ -111,7 +121,7 @@ impl Cluster {
     async fn exchange(
         &self,
         request: http::Request<Vec<u8>>,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<(http::StatusCode, Vec<u8>), Fault> {
         let queued = async {
             self.rate.acquire_one().await;

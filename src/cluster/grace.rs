@@ -40,12 +40,7 @@ impl Grace {
     ///
     /// A 403 is final once the API server called itself ready before it, or after 15 s; a 401 after
     /// 75 s; a NotFound, a conflict and a refusal at once; all else is trouble that passes.
-    pub async fn may_pass(
-        &mut self,
-        error: &ApiError,
-        cluster: &Cluster,
-        limits: Limits<'_>,
-    ) -> bool {
+    pub async fn may_pass(&mut self, error: &ApiError, cluster: &Cluster, limits: &Limits) -> bool {
         match error.fault {
             Fault::Forbidden(_) => {
                 let mut run = match self.forbidden {
@@ -78,12 +73,16 @@ impl Grace {
     ///
     /// # Errors
     /// The trouble.
-    pub async fn ask<T>(
+    pub async fn ask<T, F, Fut>(
         &mut self,
         cluster: &Cluster,
-        limits: Limits<'_>,
-        mut ask: impl AsyncFnMut() -> Result<T, ApiError>,
-    ) -> Result<Result<T, ApiError>, ApiError> {
+        limits: &Limits,
+        mut ask: F,
+    ) -> Result<Result<T, ApiError>, ApiError>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, ApiError>>,
+    {
         for _ in 0..2 {
             match ask().await {
                 Ok(answer) => {

@@ -23,7 +23,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
         object: &Value,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<VolumeSnapshot, ApiError> {
         let call = Call::new(Verb::Create, Kind::SNAPSHOT, namespace, name);
         self.ask(call, "", object.to_string().into_bytes(), limits)
@@ -38,7 +38,7 @@ impl Cluster {
         &self,
         namespace: &str,
         name: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<VolumeSnapshot, ApiError> {
         self.ask(
             Call::new(Verb::Get, Kind::SNAPSHOT, namespace, name),
@@ -58,7 +58,7 @@ impl Cluster {
         namespace: &str,
         backup_uid: &str,
         pvc_uid: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<Vec<VolumeSnapshot>, ApiError> {
         let selector = format!(
             "{}={backup_uid},{}={pvc_uid}",
@@ -83,7 +83,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
         uid: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<Deleted, ApiError> {
         let call = Call::new(Verb::Delete, Kind::SNAPSHOT, namespace, name);
         let answer: DeleteAnswer = self.ask(call, "", precondition(uid), limits).await?;
@@ -99,7 +99,7 @@ impl Cluster {
     pub async fn content(
         &self,
         name: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<VolumeSnapshotContent, ApiError> {
         self.ask(
             Call::new(Verb::Get, Kind::CONTENT, "", name),
@@ -118,7 +118,7 @@ impl Cluster {
         &self,
         name: &str,
         patch: &Value,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<VolumeSnapshotContent, ApiError> {
         let call = Call::new(Verb::Patch, Kind::CONTENT, "", name);
         self.ask(call, "", patch.to_string().into_bytes(), limits)
@@ -133,7 +133,7 @@ impl Cluster {
         &self,
         name: &str,
         uid: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<(), ApiError> {
         let call = Call::new(Verb::Delete, Kind::CONTENT, "", name);
         self.ask::<IgnoredAny>(call, "", precondition(uid), limits)

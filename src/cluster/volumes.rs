@@ -22,11 +22,7 @@ impl Cluster {
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn volume(
-        &self,
-        name: &str,
-        limits: Limits<'_>,
-    ) -> Result<PersistentVolume, ApiError> {
+    pub async fn volume(&self, name: &str, limits: &Limits) -> Result<PersistentVolume, ApiError> {
         self.ask(
             Call::new(Verb::Get, Kind::VOLUME, "", name),
             "",
@@ -43,7 +39,7 @@ impl Cluster {
     pub async fn storage_class(
         &self,
         name: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<StorageClass, ApiError> {
         self.ask(
             Call::new(Verb::Get, Kind::STORAGE_CLASS, "", name),
@@ -62,7 +58,7 @@ impl Cluster {
         &self,
         namespace: &str,
         name: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<ConfigMap, ApiError> {
         self.ask(
             Call::new(Verb::Get, Kind::CONFIG_MAP, namespace, name),
@@ -77,7 +73,7 @@ impl Cluster {
     ///
     /// # Errors
     /// See [`ApiError`].
-    pub async fn pods(&self, namespace: &str, limits: Limits<'_>) -> Result<Vec<Pod>, ApiError> {
+    pub async fn pods(&self, namespace: &str, limits: &Limits) -> Result<Vec<Pod>, ApiError> {
         self.list(Call::new(Verb::List, Kind::POD, namespace, ""), "", limits)
             .await
     }
@@ -88,7 +84,7 @@ impl Cluster {
     /// See [`ApiError`].
     pub async fn snapshot_classes(
         &self,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<Vec<VolumeSnapshotClass>, ApiError> {
         self.list(
             Call::new(Verb::List, Kind::SNAPSHOT_CLASS, "", ""),
@@ -103,7 +99,7 @@ impl Cluster {
         &self,
         call: Call,
         selector: &str,
-        limits: Limits<'_>,
+        limits: &Limits,
     ) -> Result<Vec<T>, ApiError> {
         let mut objects = Vec::new();
         let mut token = String::new();

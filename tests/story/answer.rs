@@ -10,17 +10,33 @@ use crate::bench::{BACKUP_UID, Bench, early};
 async fn snapshot_is_created_as_the_built_in_would_with_our_labels_on_it() {
     let bench = Bench::new(early());
     let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
-    item["metadata"]["labels"] = json!({"team": "a", "argocd.argoproj.io/instance": "shop", "velero.io/backup-name": "old"});
+    item["metadata"]["labels"] =
+        json!({"team": "a", "argocd.argoproj.io/instance": "shop", "velero.io/backup-name": "old"});
     let uid = item["metadata"]["uid"].clone();
-    bench.execute_item(item.to_string().into_bytes()).await.unwrap();
-    let body = bench.api.requests().into_iter().find(|r| r.verb == "create").unwrap().body;
+    bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap();
+    let body = bench
+        .api
+        .requests()
+        .into_iter()
+        .find(|r| r.verb == "create")
+        .unwrap()
+        .body;
     assert_eq!(body["apiVersion"], "snapshot.storage.k8s.io/v1");
     assert_eq!(body["kind"], "VolumeSnapshot");
     assert_eq!(body["metadata"]["namespace"], "shop");
     assert_eq!(body["metadata"]["generateName"], "velero-data-");
     let name = body["metadata"]["name"].as_str().unwrap();
-    assert!(name.starts_with("velero-data-") && name.len() == "velero-data-".len() + 5, "{name}");
-    assert_eq!(body["spec"], json!({"source": {"persistentVolumeClaimName": "data"}, "volumeSnapshotClassName": "gold"}));
+    assert!(
+        name.starts_with("velero-data-") && name.len() == "velero-data-".len() + 5,
+        "{name}"
+    );
+    assert_eq!(
+        body["spec"],
+        json!({"source": {"persistentVolumeClaimName": "data"}, "volumeSnapshotClassName": "gold"})
+    );
     let labels = &body["metadata"]["labels"];
     assert_eq!(labels["team"], "a");
     assert_eq!(labels["velero.io/backup-name"], "nightly");
@@ -39,7 +55,10 @@ async fn answer_carries_the_marks_and_everything_else_is_as_it_came() {
     let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
     item["spec"]["fieldOfTheFuture"] = json!({"a": [1, 2.5, "x"], "n": 9_007_199_254_740_993_u64});
     item["status"]["another"] = json!(null);
-    let answer = bench.execute_item(item.to_string().into_bytes()).await.unwrap();
+    let answer = bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap();
     let snapshot = bench.snapshot();
     let name = snapshot["metadata"]["name"].as_str().unwrap();
 
@@ -47,26 +66,52 @@ async fn answer_carries_the_marks_and_everything_else_is_as_it_came() {
     expected["metadata"]["labels"]["velero.io/volume-snapshot-name"] = json!(name);
     expected["metadata"]["labels"]["velero.io/backup-name"] = json!("nightly");
     expected["metadata"]["annotations"]["velero.io/volume-snapshot-name"] = json!(name);
-    expected["metadata"]["annotations"]["backup.velero.io/must-include-additional-items"] = json!("true");
+    expected["metadata"]["annotations"]["backup.velero.io/must-include-additional-items"] =
+        json!("true");
     let got: Value = serde_json::from_slice(&answer.item).unwrap();
     assert_eq!(got, expected);
 
     assert_eq!(answer.operation_id, "");
     assert!(answer.post_operation_items.is_empty());
-    let additional: Vec<String> = answer.additional_items.iter().map(ToString::to_string).collect();
-    assert_eq!(additional, [format!("volumesnapshots.snapshot.storage.k8s.io shop/{name}")]);
-    assert_eq!(snapshot["status"]["boundVolumeSnapshotContentName"], json!(format!("snapcontent-{}", snapshot["metadata"]["uid"].as_str().unwrap())));
+    let additional: Vec<String> = answer
+        .additional_items
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        additional,
+        [format!(
+            "volumesnapshots.snapshot.storage.k8s.io shop/{name}"
+        )]
+    );
+    assert_eq!(
+        snapshot["status"]["boundVolumeSnapshotContentName"],
+        json!(format!(
+            "snapcontent-{}",
+            snapshot["metadata"]["uid"].as_str().unwrap()
+        ))
+    );
 }
 
 /// F113: the request grows to the restore size, in Kubernetes' own form.
 #[tokio::test(start_paused = true)]
 async fn restore_size_is_larger_than_the_request_then_the_request_grows() {
-    for (size, expected) in [(2_147_483_648_i64, "2Gi"), (1_610_612_736, "1536Mi"), (1_500_000_000, "1500000000"), (1_000, "1Gi")] {
+    for (size, expected) in [
+        (2_147_483_648_i64, "2Gi"),
+        (1_610_612_736, "1536Mi"),
+        (1_500_000_000, "1500000000"),
+        (1_000, "1Gi"),
+    ] {
         let bench = Bench::new(early());
-        bench.storage().restore_size(&kube_api::seed::volume_handle("shop", "data"), size);
+        bench
+            .storage()
+            .restore_size(&kube_api::seed::volume_handle("shop", "data"), size);
         let answer = bench.execute().await.unwrap();
         let got: Value = serde_json::from_slice(&answer.item).unwrap();
-        assert_eq!(got["spec"]["resources"]["requests"]["storage"], expected, "{size}");
+        assert_eq!(
+            got["spec"]["resources"]["requests"]["storage"], expected,
+            "{size}"
+        );
     }
 }
 
@@ -74,8 +119,12 @@ async fn restore_size_is_larger_than_the_request_then_the_request_grows() {
 #[tokio::test(start_paused = true)]
 async fn long_backup_name_then_every_label_is_shortened() {
     let mut bench = Bench::new(early());
-    bench.backup["metadata"]["name"] = json!("k14-prod-avenirsocial-gs-0-0-6-12-18-ttl-23-hours-20250904201247");
+    bench.backup["metadata"]["name"] =
+        json!("k14-prod-avenirsocial-gs-0-0-6-12-18-ttl-23-hours-20250904201247");
     bench.execute().await.unwrap();
     let label = "k14-prod-avenirsocial-gs-0-0-6-12-18-ttl-23-hours-2025090f10262";
-    assert_eq!(bench.snapshot()["metadata"]["labels"]["velero.io/backup-name"], label);
+    assert_eq!(
+        bench.snapshot()["metadata"]["labels"]["velero.io/backup-name"],
+        label
+    );
 }

@@ -9,7 +9,10 @@ async fn refused_item(item: &[u8], kind: ErrorKind, names: &str) {
     let bench = Bench::new(early());
     let error = bench.execute_item(item.to_vec()).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
-    assert!(error.to_string().contains(names), "{error} should name {names}");
+    assert!(
+        error.to_string().contains(names),
+        "{error} should name {names}"
+    );
     assert_eq!(bench.writes(), 0);
     assert_eq!(bench.log.errors(), 1);
 }
@@ -37,9 +40,21 @@ async fn unreadable_backup_then_invalid_input_naming_the_field() {
     let good = kube_api::seed::backup_json("nightly", "uid");
     let mut cases: Vec<(Value, &str)> = Vec::new();
     for (pointer, value, names) in [
-        ("/spec/csiSnapshotTimeout", json!("soon"), "csiSnapshotTimeout"),
-        ("/spec/csiSnapshotTimeout", json!("-5m"), "csiSnapshotTimeout"),
-        ("/spec/csiSnapshotTimeout", json!("99999999h"), "csiSnapshotTimeout"),
+        (
+            "/spec/csiSnapshotTimeout",
+            json!("soon"),
+            "csiSnapshotTimeout",
+        ),
+        (
+            "/spec/csiSnapshotTimeout",
+            json!("-5m"),
+            "csiSnapshotTimeout",
+        ),
+        (
+            "/spec/csiSnapshotTimeout",
+            json!("99999999h"),
+            "csiSnapshotTimeout",
+        ),
         ("/spec/snapshotMoveData", json!("yes"), "snapshotMoveData"),
         ("/metadata/name", json!(null), "metadata.name"),
         ("/metadata", json!(null), "metadata"),
@@ -55,7 +70,10 @@ async fn unreadable_backup_then_invalid_input_naming_the_field() {
         bench.backup = backup;
         let error = bench.execute().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert!(error.to_string().contains(names), "{error} should name {names}");
+        assert!(
+            error.to_string().contains(names),
+            "{error} should name {names}"
+        );
         assert!(bench.api.requests().is_empty());
         assert_eq!(bench.log.errors(), 1);
     }
@@ -86,7 +104,12 @@ async fn policy_that_velero_would_not_take_then_an_error_naming_the_config_map()
 async fn policy_config_map_with_two_keys_or_none_at_all_then_an_error() {
     let mut bench = Bench::new(early());
     bench.policy("version: v1\n");
-    kube_api::seed::configmap(&bench.api, "velero", "two", &[("a", "version: v1\n"), ("b", "version: v1\n")]);
+    kube_api::seed::configmap(
+        &bench.api,
+        "velero",
+        "two",
+        &[("a", "version: v1\n"), ("b", "version: v1\n")],
+    );
     bench.backup["spec"]["resourcePolicy"]["name"] = json!("two");
     let error = bench.execute().await.unwrap_err();
     assert!(error.to_string().contains("velero/two"), "{error}");

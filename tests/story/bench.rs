@@ -32,7 +32,13 @@ pub struct Bench {
 
 /// Early phase on, defaults otherwise.
 pub fn early() -> Settings {
-    Settings { early: EarlySwitch { on: true, variable: Some("VELERO_CSI_EARLY_FAST_POLL") }, ..Settings::default() }
+    Settings {
+        early: EarlySwitch {
+            on: true,
+            variable: Some("VELERO_CSI_EARLY_FAST_POLL"),
+        },
+        ..Settings::default()
+    }
 }
 
 impl Bench {
@@ -41,16 +47,26 @@ impl Bench {
         Self::with(settings, ControllerOptions::default(), "Delete", Vec::new())
     }
 
-    pub fn with(settings: Settings, options: ControllerOptions, policy: &str, bad: Vec<BadSetting>) -> Self {
+    pub fn with(
+        settings: Settings,
+        options: ControllerOptions,
+        policy: &str,
+        bad: Vec<BadSetting>,
+    ) -> Self {
         let api = KubeApi::new();
         seed::namespace(&api, "velero");
         let volume = seed::csi_volume(&api, "shop", "data", DRIVER, "1Gi");
         seed::snapshot_class(&api, "gold", DRIVER, policy, &[], &[]);
         let snapshotter = api.with_snapshot_controller(options);
         let client = kube::Client::new(api.clone(), "default");
-        let action = Arc::new(PvcAction::with_client(ClientSource::Given(client), settings, bad));
+        let action = Arc::new(PvcAction::with_client(
+            ClientSource::Given(client),
+            settings,
+            bad,
+        ));
         let log = Log::default();
-        let subscriber = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
+        let subscriber =
+            tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
         Self {
             api,
             snapshotter,
@@ -80,13 +96,18 @@ impl Bench {
 
     pub async fn execute_item(&self, item: Vec<u8>) -> Result<Answer, ActionError> {
         let interrupt = Interrupt::new(self.stop.clone(), self.caller.clone());
-        self.action.execute(item.into(), self.backup.to_string().into(), &interrupt).await
+        self.action
+            .execute(item.into(), self.backup.to_string().into(), &interrupt)
+            .await
     }
 
     /// Instants, in seconds since the create was answered, at which the VolumeSnapshot was looked at.
     pub fn looks(&self) -> Vec<f64> {
         let created = self.created_at();
-        self.requests("get", "volumesnapshots").into_iter().map(|at| (at - created).as_secs_f64()).collect()
+        self.requests("get", "volumesnapshots")
+            .into_iter()
+            .map(|at| (at - created).as_secs_f64())
+            .collect()
     }
 
     pub fn created_at(&self) -> Duration {
@@ -104,17 +125,28 @@ impl Bench {
 
     /// Requests by verb and resource, as `verb resource`.
     pub fn counts(&self) -> BTreeMap<String, usize> {
-        self.api.counts().into_iter().map(|((verb, resource), count)| (format!("{verb} {resource}"), count)).collect()
+        self.api
+            .counts()
+            .into_iter()
+            .map(|((verb, resource), count)| (format!("{verb} {resource}"), count))
+            .collect()
     }
 
     pub fn writes(&self) -> usize {
-        self.api.requests().iter().filter(|r| !["get", "list", "watch"].contains(&r.verb)).count()
+        self.api
+            .requests()
+            .iter()
+            .filter(|r| !["get", "list", "watch"].contains(&r.verb))
+            .count()
     }
 
     /// Nothing of ours is left: no VolumeSnapshot, no content, no storage snapshot.
     pub fn assert_nothing_left(&self) {
         assert_eq!(names(&self.api, "volumesnapshots"), Vec::<String>::new());
-        assert_eq!(names(&self.api, "volumesnapshotcontents"), Vec::<String>::new());
+        assert_eq!(
+            names(&self.api, "volumesnapshotcontents"),
+            Vec::<String>::new()
+        );
         assert_eq!(self.storage().handles(), Vec::<String>::new());
     }
 
@@ -141,7 +173,12 @@ impl Drop for Bench {
 pub fn names(api: &KubeApi, plural: &str) -> Vec<String> {
     api.objects(plural)
         .iter()
-        .map(|object| object["metadata"]["name"].as_str().unwrap_or_default().to_owned())
+        .map(|object| {
+            object["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        })
         .collect()
 }
 
@@ -162,7 +199,10 @@ impl Log {
     }
 
     pub fn of(&self, level: tracing::Level) -> Vec<Line> {
-        self.lines().into_iter().filter(|line| line.level == level).collect()
+        self.lines()
+            .into_iter()
+            .filter(|line| line.level == level)
+            .collect()
     }
 
     pub fn errors(&self) -> usize {
@@ -175,7 +215,10 @@ impl Log {
 
     /// Lines that contain `text` in message or fields.
     pub fn saying(&self, text: &str) -> Vec<Line> {
-        self.lines().into_iter().filter(|line| line.to_string().contains(text)).collect()
+        self.lines()
+            .into_iter()
+            .filter(|line| line.to_string().contains(text))
+            .collect()
     }
 }
 
@@ -187,13 +230,21 @@ impl std::fmt::Display for Line {
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Log {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        if !event.metadata().target().starts_with("velero_plugin_csi_fastpoll") {
+        if !event
+            .metadata()
+            .target()
+            .starts_with("velero_plugin_csi_fastpoll")
+        {
             return;
         }
         let mut fields = Fields(BTreeMap::new());
         event.record(&mut fields);
         let message = fields.0.remove("message").unwrap_or_default();
-        self.0.lock().unwrap().push(Line { level: *event.metadata().level(), message, fields: fields.0 });
+        self.0.lock().unwrap().push(Line {
+            level: *event.metadata().level(),
+            message,
+            fields: fields.0,
+        });
     }
 }
 

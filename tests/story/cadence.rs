@@ -29,7 +29,9 @@ fn until(looks: &[f64], end: f64) -> Vec<f64> {
 #[tokio::test(start_paused = true)]
 async fn early_phase_on_then_looks_every_second_for_ten_seconds_and_every_five_afterwards() {
     let (looks, _) = looks_of(Bench::new(early()), "30s").await;
-    let expected = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 15., 20., 25., 30.];
+    let expected = [
+        0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 15., 20., 25., 30.,
+    ];
     assert_eq!(until(&looks, 30.), expected);
 }
 
@@ -45,7 +47,10 @@ async fn timeout_inside_the_window_then_one_deadline_holds() {
     let (looks, _) = looks_of(Bench::new(early()), "5s").await;
     assert_eq!(until(&looks, 5.), [0., 1., 2., 3., 4., 5.]);
     let (looks, _) = looks_of(Bench::new(early()), "10s").await;
-    assert_eq!(until(&looks, 10.), [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10.]);
+    assert_eq!(
+        until(&looks, 10.),
+        [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10.]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -56,7 +61,10 @@ async fn timeout_shorter_than_the_first_interval_then_a_look_at_each_end() {
 
 #[tokio::test(start_paused = true)]
 async fn window_longer_than_the_timeout_then_the_deadline_wins() {
-    let settings = Settings { early_window: Duration::from_secs(60), ..early() };
+    let settings = Settings {
+        early_window: Duration::from_secs(60),
+        ..early()
+    };
     let (looks, _) = looks_of(Bench::new(settings), "3s").await;
     assert_eq!(until(&looks, 3.), [0., 1., 2., 3.]);
 }
@@ -81,7 +89,10 @@ async fn no_timeout_in_the_backup_then_ten_minutes() {
         bench.storage().hang();
         bench.backup["spec"]["csiSnapshotTimeout"] = value;
         let error = bench.execute().await.unwrap_err().to_string();
-        assert!(error.starts_with("timed out after 10m0s waiting for driver csi.example.com"), "{error}");
+        assert!(
+            error.starts_with("timed out after 10m0s waiting for driver csi.example.com"),
+            "{error}"
+        );
     }
 }
 
@@ -91,7 +102,9 @@ async fn everything_hangs_after_the_create_then_execute_is_back_by_the_deadline_
     let mut bench = Bench::new(early());
     for verb in ["get", "delete", "patch"] {
         for resource in ["volumesnapshots", "volumesnapshotcontents"] {
-            bench.api.fault(Matcher::on(verb, resource), Fault::Hang, When::ALWAYS);
+            bench
+                .api
+                .fault(Matcher::on(verb, resource), Fault::Hang, When::ALWAYS);
         }
     }
     bench.timeout("20s");
@@ -100,7 +113,10 @@ async fn everything_hangs_after_the_create_then_execute_is_back_by_the_deadline_
     assert!(matches!(error, ActionError::TimedOut { .. }), "{error}");
     assert!(back <= Duration::from_millis(51_001), "{back:?}");
     let warning = bench.log.warnings().last().unwrap().to_string();
-    let name = bench.snapshot()["metadata"]["name"].as_str().unwrap().to_owned();
+    let name = bench.snapshot()["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert!(warning.contains(&format!("shop/{name}")), "{warning}");
 }
 
@@ -108,7 +124,11 @@ async fn everything_hangs_after_the_create_then_execute_is_back_by_the_deadline_
 #[tokio::test(start_paused = true)]
 async fn looks_that_hang_then_each_may_take_twice_as_long_and_instants_never_shift() {
     let mut bench = Bench::new(early());
-    bench.api.fault(Matcher::on("get", "volumesnapshots"), Fault::Hang, When::ALWAYS);
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshots"),
+        Fault::Hang,
+        When::ALWAYS,
+    );
     bench.timeout("60s");
     bench.execute().await.unwrap_err();
     assert_eq!(until(&bench.looks(), 60.)[..5], [0., 3., 8., 20., 35.]);
@@ -119,7 +139,11 @@ async fn looks_that_hang_then_each_may_take_twice_as_long_and_instants_never_shi
 async fn slow_answer_then_later_looks_keep_their_instants() {
     let mut bench = Bench::new(early());
     bench.storage().hang();
-    bench.api.fault(Matcher::on("get", "volumesnapshots"), Fault::Slow(1500 * MS), When::once().skip(2));
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshots"),
+        Fault::Slow(1500 * MS),
+        When::once().skip(2),
+    );
     bench.timeout("6s");
     bench.execute().await.unwrap_err();
     assert_eq!(until(&bench.looks(), 6.), [0., 1., 2., 4., 5., 6.]);
@@ -144,7 +168,9 @@ async fn handle_at_a_known_instant_then_execute_returns_at_the_next_look() {
             bench.storage().latency(latency * MS);
             bench.execute().await.unwrap();
             assert_eq!(bench.looks().last(), Some(&end), "{latency} ms");
-            assert!(bench.api.elapsed() - bench.created_at() < Duration::from_secs_f64(end + 0.001));
+            assert!(
+                bench.api.elapsed() - bench.created_at() < Duration::from_secs_f64(end + 0.001)
+            );
         }
     }
 }

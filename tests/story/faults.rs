@@ -17,7 +17,10 @@ fn transient() -> Vec<(&'static str, Fault)> {
         ("429", Fault::too_many_requests(1)),
         ("500", Fault::internal("etcdserver: leader changed")),
         ("500 {}", Fault::empty_500()),
-        ("502", Fault::raw(502, "text/html", "<html>bad gateway</html>")),
+        (
+            "502",
+            Fault::raw(502, "text/html", "<html>bad gateway</html>"),
+        ),
         ("503", Fault::unavailable()),
         ("504", Fault::gateway_timeout()),
         ("plain 404", Fault::plain_404()),
@@ -25,7 +28,10 @@ fn transient() -> Vec<(&'static str, Fault)> {
         ("reset", Fault::Reset),
         ("cut", Fault::Cut),
         ("slow", Fault::Slow(S * 30)),
-        ("garbage", Fault::raw(200, "application/json", "{\"kind\": 7")),
+        (
+            "garbage",
+            Fault::raw(200, "application/json", "{\"kind\": 7"),
+        ),
     ]
 }
 
@@ -36,10 +42,19 @@ async fn transient_error_during_the_wait_then_the_snapshot_succeeds() {
         for (what, fault) in transient() {
             let bench = Bench::new(early());
             bench.storage().latency(S * 4);
-            bench.api.fault(Matcher::on("get", resource), fault, When::times(2));
-            bench.execute().await.unwrap_or_else(|error| panic!("{what} on {resource}: {error}"));
+            bench
+                .api
+                .fault(Matcher::on("get", resource), fault, When::times(2));
+            bench
+                .execute()
+                .await
+                .unwrap_or_else(|error| panic!("{what} on {resource}: {error}"));
             assert_eq!(bench.log.errors(), 0, "{what}");
-            assert!(bench.log.warnings().is_empty(), "{what}: {:?}", bench.log.warnings());
+            assert!(
+                bench.log.warnings().is_empty(),
+                "{what}: {:?}",
+                bench.log.warnings()
+            );
         }
     }
 }
@@ -47,12 +62,22 @@ async fn transient_error_during_the_wait_then_the_snapshot_succeeds() {
 /// The same before the create: each read is repeated.
 #[tokio::test(start_paused = true)]
 async fn transient_error_of_a_read_before_the_create_then_the_snapshot_succeeds() {
-    let reads = [("get", "persistentvolumes"), ("list", "volumesnapshotclasses"), ("list", "volumesnapshots"), ("list", "pods")];
+    let reads = [
+        ("get", "persistentvolumes"),
+        ("list", "volumesnapshotclasses"),
+        ("list", "volumesnapshots"),
+        ("list", "pods"),
+    ];
     for (verb, resource) in reads {
         for (what, fault) in transient() {
             let bench = Bench::new(early());
-            bench.api.fault(Matcher::on(verb, resource), fault, When::times(2));
-            bench.execute().await.unwrap_or_else(|error| panic!("{what} on {verb} {resource}: {error}"));
+            bench
+                .api
+                .fault(Matcher::on(verb, resource), fault, When::times(2));
+            bench
+                .execute()
+                .await
+                .unwrap_or_else(|error| panic!("{what} on {verb} {resource}: {error}"));
             assert_eq!(names(&bench.api, "volumesnapshots").len(), 1);
         }
     }
@@ -62,7 +87,11 @@ async fn transient_error_of_a_read_before_the_create_then_the_snapshot_succeeds(
 #[tokio::test(start_paused = true)]
 async fn reads_fail_for_ever_then_execute_gives_up_after_30_seconds() {
     let bench = Bench::new(early());
-    bench.api.fault(Matcher::on("get", "persistentvolumes"), Fault::unavailable(), When::ALWAYS);
+    bench.api.fault(
+        Matcher::on("get", "persistentvolumes"),
+        Fault::unavailable(),
+        When::ALWAYS,
+    );
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.to_string().contains("apiserver not ready"), "{error}");
@@ -89,8 +118,15 @@ async fn create_whose_answer_is_lost_then_exactly_one_snapshot_is_made() {
     for fault in lost {
         let bench = Bench::new(early());
         let what = format!("{fault:?}");
-        bench.api.fault(Matcher::on("create", "volumesnapshots"), fault, When::times(2));
-        bench.execute().await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        bench.api.fault(
+            Matcher::on("create", "volumesnapshots"),
+            fault,
+            When::times(2),
+        );
+        bench
+            .execute()
+            .await
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
         bench.snapshot();
         assert_eq!(bench.log.errors(), 0, "{what}");
     }
@@ -100,10 +136,17 @@ async fn create_whose_answer_is_lost_then_exactly_one_snapshot_is_made() {
 #[tokio::test(start_paused = true)]
 async fn create_is_forbidden_then_it_fails_at_once_with_the_reason() {
     let bench = Bench::new(early());
-    bench.api.fault(Matcher::on("create", "volumesnapshots"), Fault::quota_exceeded("snapshots", 5), When::ALWAYS);
+    bench.api.fault(
+        Matcher::on("create", "volumesnapshots"),
+        Fault::quota_exceeded("snapshots", 5),
+        When::ALWAYS,
+    );
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
-    assert!(error.to_string().contains("exceeded quota: snapshots"), "{error}");
+    assert!(
+        error.to_string().contains("exceeded quota: snapshots"),
+        "{error}"
+    );
     assert_eq!(bench.requests("create", "volumesnapshots").len(), 1);
     assert!(bench.api.elapsed() < S);
 
@@ -119,21 +162,39 @@ async fn create_is_forbidden_then_it_fails_at_once_with_the_reason() {
 async fn forbidden_while_the_api_server_is_not_ready_then_the_wait_goes_on() {
     let bench = Bench::new(early());
     bench.storage().latency(S * 8);
-    bench.api.fault(Matcher::on("get", "volumesnapshots"), Fault::forbidden(), When::times(3));
-    bench.api.fault(Matcher::resource("/readyz"), Fault::unavailable(), When::times(3));
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshots"),
+        Fault::forbidden(),
+        When::times(3),
+    );
+    bench.api.fault(
+        Matcher::resource("/readyz"),
+        Fault::unavailable(),
+        When::times(3),
+    );
     bench.execute().await.unwrap();
     assert_eq!(bench.log.errors(), 0);
 }
 
 /// F104: a real denial is not waited for until the timeout, and says what is missing.
 #[tokio::test(start_paused = true)]
-async fn forbidden_while_the_api_server_is_ready_then_the_wait_ends_with_the_permission_that_is_missing() {
+async fn forbidden_while_the_api_server_is_ready_then_the_wait_ends_with_the_permission_that_is_missing()
+ {
     let bench = Bench::new(early());
     bench.storage().latency(S * 8);
-    bench.api.fault(Matcher::on("get", "volumesnapshotcontents"), Fault::forbidden(), When::ALWAYS);
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshotcontents"),
+        Fault::forbidden(),
+        When::ALWAYS,
+    );
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
-    assert!(error.to_string().contains("cannot get resource \"volumesnapshotcontents\""), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("cannot get resource \"volumesnapshotcontents\""),
+        "{error}"
+    );
     assert!(bench.api.elapsed() < S * 40, "{:?}", bench.api.elapsed());
     assert_eq!(bench.log.errors(), 1);
 }
@@ -144,7 +205,11 @@ async fn forbidden_and_never_ready_then_the_grace_ends_after_15_seconds() {
     let bench = Bench::new(early());
     bench.storage().hang();
     bench.api.set_readyz(500);
-    bench.api.fault(Matcher::on("get", "volumesnapshots"), Fault::forbidden(), When::times(1_000).until(S * 60));
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshots"),
+        Fault::forbidden(),
+        When::times(1_000).until(S * 60),
+    );
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     let ended = bench.requests("delete", "volumesnapshots")[0] - bench.created_at();
@@ -157,7 +222,11 @@ async fn unauthorized_for_a_minute_then_the_wait_goes_on() {
     let mut bench = Bench::new(early());
     bench.timeout("5m");
     bench.storage().latency(S * 90);
-    bench.api.fault(Matcher::verb("get"), Fault::unauthorized(), When::between(S * 5, S * 65));
+    bench.api.fault(
+        Matcher::verb("get"),
+        Fault::unauthorized(),
+        When::between(S * 5, S * 65),
+    );
     bench.execute().await.unwrap();
     assert_eq!(bench.log.errors(), 0);
 }
@@ -167,7 +236,11 @@ async fn unauthorized_for_ever_then_the_wait_ends_after_75_seconds() {
     let mut bench = Bench::new(early());
     bench.timeout("30m");
     bench.storage().hang();
-    bench.api.fault(Matcher::verb("get"), Fault::unauthorized(), When::ALWAYS.from(S));
+    bench.api.fault(
+        Matcher::verb("get"),
+        Fault::unauthorized(),
+        When::ALWAYS.from(S),
+    );
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     let asked = bench.requests("delete", "volumesnapshots")[0];
@@ -181,13 +254,22 @@ async fn snapshot_deleted_by_somebody_else_then_the_wait_ends_with_its_labels() 
     bench.storage().hang();
     let remover = async {
         tokio::time::sleep(S * 3 + S / 2).await;
-        let name = bench.snapshot()["metadata"]["name"].as_str().unwrap().to_owned();
+        let name = bench.snapshot()["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         bench.api.delete("volumesnapshots", "shop", &name);
     };
     let (result, ()) = tokio::join!(bench.execute(), remover);
     let error = result.unwrap_err();
-    assert!(error.to_string().contains("was deleted by somebody else"), "{error}");
-    assert!(error.to_string().contains("velero.io/backup-uid"), "{error}");
+    assert!(
+        error.to_string().contains("was deleted by somebody else"),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("velero.io/backup-uid"),
+        "{error}"
+    );
     assert_eq!(bench.looks()[..5], [0., 1., 2., 3., 4.]);
     assert_eq!(bench.requests("create", "volumesnapshots").len(), 1);
 }
@@ -204,7 +286,10 @@ async fn content_deleted_by_somebody_else_then_the_wait_ends() {
     };
     let (result, ()) = tokio::join!(bench.execute(), remover);
     let error = result.unwrap_err().to_string();
-    assert!(error.starts_with("VolumeSnapshotContent snapcontent-"), "{error}");
+    assert!(
+        error.starts_with("VolumeSnapshotContent snapcontent-"),
+        "{error}"
+    );
 }
 
 /// F11: an error that the driver reports and then gets over.
@@ -215,8 +300,17 @@ async fn driver_fails_and_then_succeeds_then_success_with_at_most_one_warning() 
     bench.storage().fail(3, "rate exceeded");
     bench.execute().await.unwrap();
     assert_eq!(bench.log.errors(), 0);
-    assert!(bench.log.warnings().len() <= 1, "{:?}", bench.log.warnings());
-    assert_eq!(bench.log.saying("rate exceeded").len(), 1, "{:?}", bench.log.lines());
+    assert!(
+        bench.log.warnings().len() <= 1,
+        "{:?}",
+        bench.log.warnings()
+    );
+    assert_eq!(
+        bench.log.saying("rate exceeded").len(),
+        1,
+        "{:?}",
+        bench.log.lines()
+    );
 }
 
 /// F11, F14, F17: the same long error until the timeout is logged once, warned of once, and is in the final text.
@@ -229,11 +323,23 @@ async fn driver_fails_until_the_timeout_then_its_words_are_in_the_error() {
     let error = bench.execute().await.unwrap_err();
     let text = error.to_string();
     assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
-    assert!(text.contains("VolumeSnapshotContent error:") && text.contains("no space left \"pool\" %!q(<nil>) xxx"), "{text}");
+    assert!(
+        text.contains("VolumeSnapshotContent error:")
+            && text.contains("no space left \"pool\" %!q(<nil>) xxx"),
+        "{text}"
+    );
     assert!(!text.contains('\n') && text.len() < 5_000);
     assert_eq!(bench.log.errors(), 1);
     assert_eq!(bench.log.warnings().len(), 1, "{:?}", bench.log.warnings());
-    assert_eq!(bench.log.of(tracing::Level::INFO).iter().filter(|l| l.to_string().contains("reports an error")).count(), 1);
+    assert_eq!(
+        bench
+            .log
+            .of(tracing::Level::INFO)
+            .iter()
+            .filter(|l| l.to_string().contains("reports an error"))
+            .count(),
+        1
+    );
 }
 
 /// F11, third variant: only the VolumeSnapshot carries an error, and no content ever comes.
@@ -244,32 +350,54 @@ async fn only_the_snapshot_carries_an_error_then_it_is_in_the_text() {
     bench.timeout("12s");
     let marker = async {
         tokio::time::sleep(S).await;
-        let name = bench.snapshot()["metadata"]["name"].as_str().unwrap().to_owned();
+        let name = bench.snapshot()["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         bench.api.edit("volumesnapshots", "shop", &name, |object| {
-            object["status"] = json!({"error": {"message": "class gold has no driver"}, "readyToUse": false});
+            object["status"] =
+                json!({"error": {"message": "class gold has no driver"}, "readyToUse": false});
         });
     };
     let (result, ()) = tokio::join!(bench.execute(), marker);
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("VolumeSnapshot error: class gold has no driver"), "{error}");
-    assert!(error.contains("class gold, driver csi.example.com"), "{error}");
+    assert!(
+        error.contains("VolumeSnapshot error: class gold has no driver"),
+        "{error}"
+    );
+    assert!(
+        error.contains("class gold, driver csi.example.com"),
+        "{error}"
+    );
 }
 
 /// F13: an error without a message is no panic.
 #[tokio::test(start_paused = true)]
 async fn error_without_a_message_then_words_for_it() {
-    for value in [json!({}), json!({"time": "2026-01-01T00:00:00Z"}), json!({"message": ""}), json!({"message": null})] {
+    for value in [
+        json!({}),
+        json!({"time": "2026-01-01T00:00:00Z"}),
+        json!({"message": ""}),
+        json!({"message": null}),
+    ] {
         let mut bench = Bench::new(early());
         bench.storage().hang();
         bench.timeout("12s");
         let marker = async {
             tokio::time::sleep(S).await;
             let name = names(&bench.api, "volumesnapshotcontents")[0].clone();
-            bench.api.edit("volumesnapshotcontents", "", &name, |object| object["status"] = json!({"error": value}));
+            bench
+                .api
+                .edit("volumesnapshotcontents", "", &name, |object| {
+                    object["status"] = json!({"error": value})
+                });
         };
         let (result, ()) = tokio::join!(bench.execute(), marker);
         let error = result.unwrap_err().to_string();
-        assert!(error.contains("VolumeSnapshotContent error: error without message"), "{error}");
+        assert!(
+            error.contains("VolumeSnapshotContent error: error without message"),
+            "{error}"
+        );
     }
 }
 
@@ -290,7 +418,13 @@ async fn handle_beside_an_error_then_the_handle_wins_when_the_early_window_ends(
     result.unwrap();
     assert_eq!(bench.looks().last(), Some(&10.));
     assert_eq!(bench.log.errors(), 0);
-    assert!(bench.log.saying("slow upload").iter().any(|line| line.level == tracing::Level::WARN));
+    assert!(
+        bench
+            .log
+            .saying("slow upload")
+            .iter()
+            .any(|line| line.level == tracing::Level::WARN)
+    );
 }
 
 /// F22: an empty handle is none.
@@ -302,9 +436,11 @@ async fn empty_handle_then_the_wait_goes_on() {
     let marker = async {
         tokio::time::sleep(S + S / 2).await;
         let name = names(&bench.api, "volumesnapshotcontents")[0].clone();
-        bench.api.edit("volumesnapshotcontents", "", &name, |object| {
-            object["status"] = json!({"snapshotHandle": "", "readyToUse": true});
-        });
+        bench
+            .api
+            .edit("volumesnapshotcontents", "", &name, |object| {
+                object["status"] = json!({"snapshotHandle": "", "readyToUse": true});
+            });
     };
     let (result, ()) = tokio::join!(bench.execute(), marker);
     assert!(matches!(result, Err(ActionError::TimedOut { .. })));
@@ -317,10 +453,17 @@ async fn no_snapshot_controller_then_one_warning_long_before_the_timeout() {
     bench.snapshotter.stop();
     bench.timeout("2m");
     let error = bench.execute().await.unwrap_err().to_string();
-    assert!(error.contains("the snapshot-controller to pick up VolumeSnapshot shop/velero-data-"), "{error}");
+    assert!(
+        error.contains("the snapshot-controller to pick up VolumeSnapshot shop/velero-data-"),
+        "{error}"
+    );
     let warnings = bench.log.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].message.contains("is a snapshot-controller running"));
+    assert!(
+        warnings[0]
+            .message
+            .contains("is a snapshot-controller running")
+    );
     assert_eq!(warnings[0].fields["elapsed"], "30s");
     bench.assert_nothing_left();
 }
@@ -348,7 +491,10 @@ async fn volume_does_not_exist_then_an_error_at_once() {
     let pv = names(&bench.api, "persistentvolumes")[0].clone();
     bench.api.remove("persistentvolumes", "", &pv);
     let error = bench.execute().await.unwrap_err().to_string();
-    assert!(error.starts_with(&format!("failed to get PV {pv} for PVC shop/data: ")), "{error}");
+    assert!(
+        error.starts_with(&format!("failed to get PV {pv} for PVC shop/data: ")),
+        "{error}"
+    );
     assert!(bench.api.elapsed() < S);
     let _ = Status::expired();
 }

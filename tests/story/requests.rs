@@ -15,7 +15,8 @@ volumePolicies:
 
 /// At most 7 for the first PVC of a backup and 5 for each further one, with a handle at the first look.
 #[tokio::test(start_paused = true)]
-async fn policy_custom_and_a_handle_at_once_then_seven_requests_for_the_first_pvc_and_five_for_the_next() {
+async fn policy_custom_and_a_handle_at_once_then_seven_requests_for_the_first_pvc_and_five_for_the_next()
+ {
     let mut bench = Bench::new(early());
     bench.policy(CUSTOM);
     bench.api.fault(
@@ -26,7 +27,12 @@ async fn policy_custom_and_a_handle_at_once_then_seven_requests_for_the_first_pv
     let second = seed::csi_volume(&bench.api, "shop", "logs", DRIVER, "1Gi").json;
 
     bench.execute().await.unwrap();
-    let first: Vec<String> = bench.api.requests().iter().map(|request| format!("{} {}", request.verb, request.resource)).collect();
+    let first: Vec<String> = bench
+        .api
+        .requests()
+        .iter()
+        .map(|request| format!("{} {}", request.verb, request.resource))
+        .collect();
     let mut sorted = first.clone();
     sorted.sort();
     assert_eq!(
@@ -76,11 +82,18 @@ async fn many_pvcs_of_one_namespace_then_pods_and_classes_are_listed_once() {
 /// F03: our own limits queue requests and never fail a wait.
 #[tokio::test(start_paused = true)]
 async fn ten_executes_with_a_tight_client_limit_then_all_succeed() {
-    let bench = Bench::new(Settings { client_qps: 5.0, client_burst: 10, ..early() });
+    let bench = Bench::new(Settings {
+        client_qps: 5.0,
+        client_burst: 10,
+        ..early()
+    });
     bench.storage().latency(Duration::from_millis(1200));
-    let items: Vec<String> =
-        (0..10).map(|n| seed::csi_volume(&bench.api, "shop", &format!("v{n}"), DRIVER, "1Gi").json).collect();
-    let waits = items.into_iter().map(|item| bench.execute_item(item.into_bytes()));
+    let items: Vec<String> = (0..10)
+        .map(|n| seed::csi_volume(&bench.api, "shop", &format!("v{n}"), DRIVER, "1Gi").json)
+        .collect();
+    let waits = items
+        .into_iter()
+        .map(|item| bench.execute_item(item.into_bytes()));
     let results = futures::future::join_all(waits).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!(bench.log.errors(), 0);

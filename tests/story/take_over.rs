@@ -9,13 +9,18 @@ use velero_plugin_csi_fastpoll::model::settings::Settings;
 use crate::bench::{BACKUP_UID, Bench, DRIVER, early};
 
 fn policy(action: &str) -> String {
-    format!("version: v1\nvolumePolicies:\n- conditions: {{csi: {{driver: {DRIVER}}}}}\n  action: {action}\n")
+    format!(
+        "version: v1\nvolumePolicies:\n- conditions: {{csi: {{driver: {DRIVER}}}}}\n  action: {action}\n"
+    )
 }
 
 async fn is_ours(bench: &Bench) -> bool {
     let answer = bench.execute().await.unwrap();
     let echoed = answer == Answer::unchanged(bench.pvc.clone().into());
-    assert_eq!(echoed, bench.requests("create", "volumesnapshots").is_empty());
+    assert_eq!(
+        echoed,
+        bench.requests("create", "volumesnapshots").is_empty()
+    );
     !echoed
 }
 
@@ -41,7 +46,10 @@ async fn item_carries_this_backups_snapshot_then_it_is_echoed_without_any_reques
     item["metadata"]["annotations"]["velero.io/volume-snapshot-name"] = json!("velero-data-abcde");
     item["metadata"]["labels"] = json!({"velero.io/backup-name": "nightly"});
     let bytes = item.to_string();
-    let answer = bench.execute_item(bytes.clone().into_bytes()).await.unwrap();
+    let answer = bench
+        .execute_item(bytes.clone().into_bytes())
+        .await
+        .unwrap();
     assert_eq!(answer, Answer::unchanged(bytes.into()));
     assert!(bench.api.requests().is_empty());
 }
@@ -53,7 +61,10 @@ async fn item_carries_another_backups_marks_then_it_is_ours() {
     let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
     item["metadata"]["annotations"]["velero.io/volume-snapshot-name"] = json!("velero-data-abcde");
     item["metadata"]["labels"] = json!({"velero.io/backup-name": "last-week"});
-    let answer = bench.execute_item(item.to_string().into_bytes()).await.unwrap();
+    let answer = bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap();
     assert_eq!(answer.additional_items.len(), 1);
 }
 
@@ -62,7 +73,9 @@ async fn policy_names_us_then_the_pvc_is_ours() {
     for action in ["custom", "skip"] {
         for volumes in [json!(true), json!(false), Value::Null] {
             let mut bench = Bench::new(early());
-            bench.policy(&policy(&format!("{{type: {action}, parameters: {{handler: velero-plugin-csi-fastpoll}}}}")));
+            bench.policy(&policy(&format!(
+                "{{type: {action}, parameters: {{handler: velero-plugin-csi-fastpoll}}}}"
+            )));
             bench.backup["spec"]["snapshotVolumes"] = volumes;
             assert!(is_ours(&bench).await, "{action}");
         }
@@ -80,7 +93,11 @@ async fn policy_names_somebody_else_or_another_way_then_it_is_echoed() {
         let mut bench = Bench::new(early());
         bench.policy(&policy(action));
         assert!(!is_ours(&bench).await, "{action}");
-        assert!(bench.log.warnings().is_empty(), "{action}: {:?}", bench.log.warnings());
+        assert!(
+            bench.log.warnings().is_empty(),
+            "{action}: {:?}",
+            bench.log.warnings()
+        );
     }
 }
 
@@ -94,7 +111,11 @@ async fn policy_custom_without_parameters_then_one_warning_per_backup() {
     bench.execute_item(other.into_bytes()).await.unwrap();
     let warnings = bench.log.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].to_string().contains("handler: velero-plugin-csi-fastpoll"));
+    assert!(
+        warnings[0]
+            .to_string()
+            .contains("handler: velero-plugin-csi-fastpoll")
+    );
 }
 
 /// TS-2: a policy `snapshot` wins over snapshotVolumes.
@@ -112,15 +133,22 @@ async fn global_policy_then_it_decides_where_the_backups_own_rules_do_not() {
     let global = policy("{type: skip}");
     let ours = policy("{type: custom, parameters: {handler: velero-plugin-csi-fastpoll}}");
     for from_argv in [true, false] {
-        let settings = Settings { global_policy_configmap: from_argv.then(|| "global".to_owned()), ..early() };
+        let settings = Settings {
+            global_policy_configmap: from_argv.then(|| "global".to_owned()),
+            ..early()
+        };
         let mut bench = Bench::new(settings);
         seed::configmap(&bench.api, "velero", "global", &[("p", &global)]);
         if !from_argv {
-            bench.backup["metadata"]["annotations"]["velero.io/global-backup-volume-policy-configmap"] = json!("global");
+            bench.backup["metadata"]["annotations"]["velero.io/global-backup-volume-policy-configmap"] =
+                json!("global");
         }
         assert!(!is_ours(&bench).await);
 
-        let settings = Settings { global_policy_configmap: Some("global".to_owned()), ..early() };
+        let settings = Settings {
+            global_policy_configmap: Some("global".to_owned()),
+            ..early()
+        };
         let mut bench = Bench::new(settings);
         seed::configmap(&bench.api, "velero", "global", &[("p", &global)]);
         bench.policy(&ours);
@@ -146,16 +174,28 @@ async fn csi_feature_is_off_then_echo_and_one_warning() {
         (true, Some(vec!["EnableCSI".to_owned()]), true),
         (false, None, true),
     ] {
-        let bench = Bench::new(Settings { argv_present, features, ..early() });
+        let bench = Bench::new(Settings {
+            argv_present,
+            features,
+            ..early()
+        });
         assert_eq!(is_ours(&bench).await, ours);
-        assert_eq!(bench.log.warnings().len(), usize::from(!ours), "{:?}", bench.log.warnings());
+        assert_eq!(
+            bench.log.warnings().len(),
+            usize::from(!ours),
+            "{:?}",
+            bench.log.warnings()
+        );
     }
 }
 
 /// R-9, C-4, F49: a volume that is not CSI is echoed and never marked.
 #[tokio::test(start_paused = true)]
 async fn volume_is_not_csi_then_it_is_echoed_unmarked() {
-    for source in [json!({"nfs": {"server": "s", "path": "/"}}), json!({"awsElasticBlockStore": {"volumeID": "v"}})] {
+    for source in [
+        json!({"nfs": {"server": "s", "path": "/"}}),
+        json!({"awsElasticBlockStore": {"volumeID": "v"}}),
+    ] {
         let bench = Bench::new(early());
         let pv = crate::bench::names(&bench.api, "persistentvolumes")[0].clone();
         bench.api.edit("persistentvolumes", "", &pv, |object| {
@@ -172,11 +212,25 @@ async fn volume_is_not_csi_then_it_is_echoed_unmarked() {
 #[tokio::test(start_paused = true)]
 async fn pod_backs_the_volume_up_by_file_system_then_it_is_echoed() {
     let bench = Bench::new(early());
-    seed::pod(&bench.api, "shop", "web", &[("disk", "data")], &[("backup.velero.io/backup-volumes", "disk")], "Running");
+    seed::pod(
+        &bench.api,
+        "shop",
+        "web",
+        &[("disk", "data")],
+        &[("backup.velero.io/backup-volumes", "disk")],
+        "Running",
+    );
     assert!(!is_ours(&bench).await);
 
     let bench = Bench::new(early());
-    seed::pod(&bench.api, "shop", "web", &[("disk", "data")], &[("backup.velero.io/backup-volumes", "other")], "Running");
+    seed::pod(
+        &bench.api,
+        "shop",
+        "web",
+        &[("disk", "data")],
+        &[("backup.velero.io/backup-volumes", "other")],
+        "Running",
+    );
     assert!(is_ours(&bench).await);
 }
 
@@ -186,20 +240,35 @@ async fn pvc_is_not_bound_then_the_error_of_the_built_in_unless_a_policy_skips_i
     let bench = Bench::new(early());
     let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
     item["status"]["phase"] = json!("Lost");
-    let error = bench.execute_item(item.to_string().into_bytes()).await.unwrap_err();
-    assert_eq!(error.to_string(), "PVC shop/data is in phase Lost and is not bound to a volume");
+    let error = bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "PVC shop/data is in phase Lost and is not bound to a volume"
+    );
     assert_eq!(error.kind(), ErrorKind::FailedPrecondition);
 
     item["status"]["phase"] = json!("Pending");
     item["spec"].as_object_mut().unwrap().remove("volumeName");
-    let error = bench.execute_item(item.to_string().into_bytes()).await.unwrap_err();
-    assert_eq!(error.to_string(), "PVC shop/data has no volume backing this claim");
+    let error = bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "PVC shop/data has no volume backing this claim"
+    );
     assert!(bench.requests("get", "persistentvolumes").is_empty());
 
     let mut bench = Bench::new(early());
     bench.policy("version: v1\nvolumePolicies:\n- conditions: {pvcPhase: [Pending]}\n  action: {type: skip}\n");
     let bytes = item.to_string();
-    let answer = bench.execute_item(bytes.clone().into_bytes()).await.unwrap();
+    let answer = bench
+        .execute_item(bytes.clone().into_bytes())
+        .await
+        .unwrap();
     assert_eq!(answer, Answer::unchanged(bytes.into()));
     assert!(bench.requests("get", "persistentvolumes").is_empty());
 }
@@ -217,8 +286,14 @@ async fn what_comes_later_is_asked_for_then_a_clear_refusal_and_no_write() {
     let bench = Bench::new(early());
     let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
     item["metadata"]["labels"] = json!({"velero.io/volume-group": "vm-1"});
-    let error = bench.execute_item(item.to_string().into_bytes()).await.unwrap_err();
-    assert!(error.to_string().contains("velero.io/volume-group"), "{error}");
+    let error = bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("velero.io/volume-group"),
+        "{error}"
+    );
     assert_eq!(bench.writes(), 0);
 }
 
@@ -252,7 +327,10 @@ async fn pvc_without_a_usable_storage_class_then_the_driver_of_the_volume_decide
         let bench = Bench::new(early());
         let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
         item["spec"]["storageClassName"] = class;
-        let answer = bench.execute_item(item.to_string().into_bytes()).await.unwrap();
+        let answer = bench
+            .execute_item(item.to_string().into_bytes())
+            .await
+            .unwrap();
         assert_eq!(answer.additional_items.len(), 1);
         assert!(bench.requests("get", "storageclasses").is_empty());
     }
@@ -264,9 +342,16 @@ async fn only_the_provisioner_has_a_class_then_it_is_used() {
     let bench = Bench::new(early());
     bench.api.remove("volumesnapshotclasses", "", "gold");
     seed::snapshot_class(&bench.api, "old", "old.example.com", "Delete", &[], &[]);
-    bench.api.edit("storageclasses", "", &format!("sc-{DRIVER}"), |sc| sc["provisioner"] = json!("old.example.com"));
+    bench
+        .api
+        .edit("storageclasses", "", &format!("sc-{DRIVER}"), |sc| {
+            sc["provisioner"] = json!("old.example.com")
+        });
     bench.execute().await.unwrap();
-    assert_eq!(bench.snapshot()["spec"]["volumeSnapshotClassName"], json!("old"));
+    assert_eq!(
+        bench.snapshot()["spec"]["volumeSnapshotClassName"],
+        json!("old")
+    );
 }
 
 /// F34: no class at all; the text names the driver and what exists, and nothing is written.
@@ -277,7 +362,12 @@ async fn no_class_fits_then_an_error_that_says_what_to_do() {
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FailedPrecondition);
     assert!(error.to_string().contains(DRIVER), "{error}");
-    assert!(error.to_string().contains("velero.io/csi-volumesnapshot-class"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("velero.io/csi-volumesnapshot-class"),
+        "{error}"
+    );
     assert_eq!(bench.writes(), 0);
 }
 
@@ -287,19 +377,31 @@ async fn annotation_names_a_missing_class_then_a_warning_and_the_next_rule() {
     let bench = Bench::new(early());
     let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
     item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!("platinum");
-    bench.execute_item(item.to_string().into_bytes()).await.unwrap();
+    bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap();
     let warnings = bench.log.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     let text = warnings[0].to_string();
-    assert!(text.contains("platinum") && text.contains("velero.io/csi-volumesnapshot-class"), "{text}");
+    assert!(
+        text.contains("platinum") && text.contains("velero.io/csi-volumesnapshot-class"),
+        "{text}"
+    );
 }
 
 /// The policy ConfigMap is read once per backup, and its trouble is waited out.
 #[tokio::test(start_paused = true)]
 async fn policy_read_meets_trouble_then_it_is_repeated_and_kept() {
     let mut bench = Bench::new(early());
-    bench.policy(&policy("{type: custom, parameters: {handler: velero-plugin-csi-fastpoll}}"));
-    bench.api.fault(Matcher::on("get", "configmaps"), Fault::unavailable(), When::times(2));
+    bench.policy(&policy(
+        "{type: custom, parameters: {handler: velero-plugin-csi-fastpoll}}",
+    ));
+    bench.api.fault(
+        Matcher::on("get", "configmaps"),
+        Fault::unavailable(),
+        When::times(2),
+    );
     assert!(is_ours(&bench).await);
     bench.execute().await.unwrap();
     assert_eq!(bench.requests("get", "configmaps").len(), 3);

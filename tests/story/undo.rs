@@ -25,15 +25,28 @@ async fn handle_comes_too_late_then_nothing_is_left() {
         let error = bench.execute().await.unwrap_err();
         assert!(matches!(error, ActionError::TimedOut { .. }), "{error}");
         bench.assert_nothing_left();
-        assert!(bench.log.warnings().is_empty(), "{policy}: {:?}", bench.log.warnings());
-        assert_eq!(bench.log.saying("took the VolumeSnapshot and its content back").len(), 1);
+        assert!(
+            bench.log.warnings().is_empty(),
+            "{policy}: {:?}",
+            bench.log.warnings()
+        );
+        assert_eq!(
+            bench
+                .log
+                .saying("took the VolumeSnapshot and its content back")
+                .len(),
+            1
+        );
     }
 }
 
 /// The snapshot-controller acts on the Retain that its cache still shows (W-12).
 #[tokio::test(start_paused = true)]
 async fn controller_acts_on_a_stale_retain_then_nothing_is_left() {
-    let options = ControllerOptions { stale_cache: S * 2, ..ControllerOptions::default() };
+    let options = ControllerOptions {
+        stale_cache: S * 2,
+        ..ControllerOptions::default()
+    };
     let bench = bench(options, "Retain");
     bench.storage().latency(S * 4);
     bench.execute().await.unwrap_err();
@@ -44,7 +57,10 @@ async fn controller_acts_on_a_stale_retain_then_nothing_is_left() {
 #[tokio::test(start_paused = true)]
 async fn content_is_written_after_the_delete_then_nothing_is_left() {
     for policy in ["Delete", "Retain"] {
-        let options = ControllerOptions { late_bind: Some(S * 4), ..ControllerOptions::default() };
+        let options = ControllerOptions {
+            late_bind: Some(S * 4),
+            ..ControllerOptions::default()
+        };
         let bench = bench(options, policy);
         bench.storage().latency(S);
         bench.execute().await.unwrap_err();
@@ -57,7 +73,10 @@ async fn content_is_written_after_the_delete_then_nothing_is_left() {
 #[tokio::test(start_paused = true)]
 async fn content_has_no_finalizer_yet_then_the_late_storage_snapshot_is_caught() {
     for policy in ["Delete", "Retain"] {
-        let options = ControllerOptions { content_finalizer_delay: S * 20, ..ControllerOptions::default() };
+        let options = ControllerOptions {
+            content_finalizer_delay: S * 20,
+            ..ControllerOptions::default()
+        };
         let bench = bench(options, policy);
         bench.storage().latency(S * 5);
         bench.execute().await.unwrap_err();
@@ -69,7 +88,10 @@ async fn content_has_no_finalizer_yet_then_the_late_storage_snapshot_is_caught()
 /// The csi-snapshotter looked too early and would look again only at its resync.
 #[tokio::test(start_paused = true)]
 async fn snapshotter_misses_its_own_mark_then_a_touch_makes_it_look_again() {
-    let options = ControllerOptions { lost_requeue: true, ..ControllerOptions::default() };
+    let options = ControllerOptions {
+        lost_requeue: true,
+        ..ControllerOptions::default()
+    };
     let bench = bench(options, "Delete");
     bench.storage().latency(S * 4);
     bench.execute().await.unwrap_err();
@@ -79,11 +101,18 @@ async fn snapshotter_misses_its_own_mark_then_a_touch_makes_it_look_again() {
 /// The storage cuts the snapshot although the driver's call was given up.
 #[tokio::test(start_paused = true)]
 async fn storage_cuts_late_then_nothing_is_left_in_the_end() {
-    let options = ControllerOptions { csi_timeout: S * 2, ..ControllerOptions::default() };
+    let options = ControllerOptions {
+        csi_timeout: S * 2,
+        ..ControllerOptions::default()
+    };
     for policy in ["Delete", "Retain"] {
         let bench = bench(options.clone(), policy);
         let handle = seed::volume_handle("shop", "data");
-        bench.storage().late_cut(&handle, DriverError::new("DeadlineExceeded", "context deadline exceeded"), S * 6);
+        bench.storage().late_cut(
+            &handle,
+            DriverError::new("DeadlineExceeded", "context deadline exceeded"),
+            S * 6,
+        );
         bench.execute().await.unwrap_err();
         tokio::time::sleep(S * 120).await;
         bench.assert_nothing_left();
@@ -113,12 +142,24 @@ async fn driver_hangs_then_what_is_left_is_named_and_goes_when_the_driver_is_bac
 async fn undo_is_forbidden_then_the_original_error_and_a_warning_with_the_names() {
     let bench = bench(ControllerOptions::default(), "Delete");
     bench.storage().hang();
-    bench.api.fault(Matcher::on("delete", "volumesnapshots"), Fault::forbidden(), When::ALWAYS);
+    bench.api.fault(
+        Matcher::on("delete", "volumesnapshots"),
+        Fault::forbidden(),
+        When::ALWAYS,
+    );
     let error = bench.execute().await.unwrap_err();
     assert!(matches!(error, ActionError::TimedOut { .. }), "{error}");
-    let name = bench.snapshot()["metadata"]["name"].as_str().unwrap().to_owned();
+    let name = bench.snapshot()["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let warning = bench.log.warnings().pop().unwrap();
-    assert!(warning.message.contains(&format!("VolumeSnapshot shop/{name}")), "{warning}");
+    assert!(
+        warning
+            .message
+            .contains(&format!("VolumeSnapshot shop/{name}")),
+        "{warning}"
+    );
     assert!(warning.fields["error"].contains("forbidden"), "{warning}");
     assert_eq!(bench.log.errors(), 1);
 }
@@ -128,7 +169,11 @@ async fn undo_is_forbidden_then_the_original_error_and_a_warning_with_the_names(
 async fn api_server_is_away_during_the_undo_then_it_is_finished_afterwards() {
     let bench = bench(ControllerOptions::default(), "Retain");
     bench.storage().latency(S * 4);
-    bench.api.fault(Matcher::any(), Fault::Refuse, When::between(S * 3 + S / 2, S * 15));
+    bench.api.fault(
+        Matcher::any(),
+        Fault::Refuse,
+        When::between(S * 3 + S / 2, S * 15),
+    );
     bench.execute().await.unwrap_err();
     bench.assert_nothing_left();
 }
@@ -151,7 +196,11 @@ async fn another_snapshot_took_the_name_then_it_is_spared() {
     let error = result.unwrap_err().to_string();
     assert!(error.contains("another one has its name now"), "{error}");
     assert_eq!(bench.snapshot()["metadata"]["uid"], "another");
-    assert!(bench.snapshot()["metadata"].get("deletionTimestamp").is_none());
+    assert!(
+        bench.snapshot()["metadata"]
+            .get("deletionTimestamp")
+            .is_none()
+    );
 }
 
 /// F93: nobody reads the answer, so the snapshot is taken back at once.
@@ -164,7 +213,10 @@ async fn caller_goes_away_during_the_wait_then_nothing_is_left() {
         bench.caller.cancel();
     };
     let (result, ()) = tokio::join!(bench.execute(), leave);
-    assert!(matches!(result, Err(ActionError::Interrupted(Reason::CallerGone))));
+    assert!(matches!(
+        result,
+        Err(ActionError::Interrupted(Reason::CallerGone))
+    ));
     bench.assert_nothing_left();
 }
 
@@ -173,15 +225,27 @@ async fn caller_goes_away_during_the_wait_then_nothing_is_left() {
 async fn process_is_told_to_stop_then_execute_is_back_within_one_and_a_half_seconds() {
     for hangs in [false, true] {
         let bench = bench(ControllerOptions::default(), "Delete");
-        if hangs { bench.storage().hang() } else { bench.storage().latency(S * 2) }
+        if hangs {
+            bench.storage().hang()
+        } else {
+            bench.storage().latency(S * 2)
+        }
         let stop = async {
             tokio::time::sleep(S + S / 2).await;
             bench.stop.cancel();
         };
         let (result, ()) = tokio::join!(bench.execute(), stop);
-        assert!(matches!(result, Err(ActionError::Interrupted(Reason::Stop))));
+        assert!(matches!(
+            result,
+            Err(ActionError::Interrupted(Reason::Stop))
+        ));
         assert!(bench.api.elapsed() <= S * 3, "{:?}", bench.api.elapsed());
-        assert_eq!(bench.log.warnings().len(), usize::from(hangs), "{:?}", bench.log.warnings());
+        assert_eq!(
+            bench.log.warnings().len(),
+            usize::from(hangs),
+            "{:?}",
+            bench.log.warnings()
+        );
         bench.storage().release();
         tokio::time::sleep(S * 600).await;
         bench.assert_nothing_left();
@@ -193,7 +257,13 @@ async fn process_is_told_to_stop_then_execute_is_back_within_one_and_a_half_seco
 async fn answer_that_nobody_reads_then_it_is_taken_back() {
     let bench = Bench::with(early(), ControllerOptions::default(), "Retain", Vec::new());
     let answer = bench.execute().await.unwrap();
-    bench.action.take_back(&answer, &velero_plugin_csi_fastpoll::wait::Interrupt::default()).await;
+    bench
+        .action
+        .take_back(
+            &answer,
+            &velero_plugin_csi_fastpoll::wait::Interrupt::default(),
+        )
+        .await;
     bench.assert_nothing_left();
 }
 
@@ -202,8 +272,16 @@ async fn answer_that_nobody_reads_then_it_is_taken_back() {
 async fn create_is_lost_and_never_settled_then_the_undo_still_finds_it() {
     let bench = bench(ControllerOptions::default(), "Retain");
     bench.storage().latency(S / 2);
-    bench.api.fault(Matcher::on("create", "volumesnapshots"), Fault::lost_answer(), When::once());
-    bench.api.fault(Matcher::any(), Fault::Refuse, When::between(S / 1000, S * 35));
+    bench.api.fault(
+        Matcher::on("create", "volumesnapshots"),
+        Fault::lost_answer(),
+        When::once(),
+    );
+    bench.api.fault(
+        Matcher::any(),
+        Fault::Refuse,
+        When::between(S / 1000, S * 35),
+    );
     let error = bench.execute().await.unwrap_err();
     assert!(matches!(error, ActionError::Patience { .. }), "{error}");
     bench.assert_nothing_left();
