@@ -117,13 +117,13 @@ impl PvcAction {
         backup: Bytes,
         interrupt: &Interrupt,
     ) -> Result<Answer, ActionError> {
-        execute::execute(self, item, &backup, interrupt).await
+        Box::pin(execute::execute(self, item, &backup, interrupt)).await
     }
 
     /// Takes an answer back that nobody will read.
     pub async fn take_back(&self, answer: &Answer, interrupt: &Interrupt) {
         if let Some(made) = &answer.made {
-            undo::take_back(&self.cluster, made, interrupt).await;
+            Box::pin(undo::take_back(&self.cluster, made, interrupt)).await;
         }
     }
 

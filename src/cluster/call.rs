@@ -131,7 +131,8 @@ impl Cluster {
             return Err(Fault::NoAnswer(Duration::ZERO));
         };
         let allowed = limits.budget.left();
-        let work = async {
+        // Boxed: kube's, hyper's and TLS's futures are deep, and every request of ours is built on this one.
+        let work = Box::pin(async {
             let client = self
                 .client
                 .get_or_try_init(|| self.source.build())
@@ -148,7 +149,7 @@ impl Cluster {
                 .await
                 .map_err(|error| unavailable(&error))?;
             Ok((code, body.to_bytes().to_vec()))
-        };
+        });
         limits
             .budget
             .spend(limits.deadline, work)
