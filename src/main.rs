@@ -10,7 +10,7 @@ use velero_plugin_csi_fastpoll::cli::{self, Mode};
 use velero_plugin_csi_fastpoll::error::chain;
 use velero_plugin_csi_fastpoll::goplugin::calls::Calls;
 use velero_plugin_csi_fastpoll::goplugin::listener::{Candidate, Socket};
-use velero_plugin_csi_fastpoll::goplugin::server;
+use velero_plugin_csi_fastpoll::goplugin::{handshake, server};
 use velero_plugin_csi_fastpoll::{config, install, logging, velero};
 
 /// Waiting needs no more, and each worker costs start-up time (T17).
@@ -84,12 +84,8 @@ fn serve(command: &str, arguments: &[String]) -> ExitCode {
     let calls = Calls::default();
     let action = Arc::new(PvcAction::new(Arc::new(settings), bad));
     let services = velero::services(command, action, &calls);
-    let result = runtime.block_on(server::serve(
-        socket,
-        velero::APP_PROTOCOL,
-        &calls,
-        services,
-    ));
+    let announce = |path: &Path| handshake::announce(velero::APP_PROTOCOL, path);
+    let result = runtime.block_on(server::serve(socket, announce, &calls, services));
     // A call that did not end in time must not hold the process.
     runtime.shutdown_background();
     match result {

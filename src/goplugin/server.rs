@@ -1,6 +1,7 @@
 //! The life of a plugin process between its handshake and its end.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::net::UnixListener;
@@ -11,7 +12,6 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 
 use super::calls::Calls;
-use super::handshake;
 use super::listener::{NoPlace, Socket};
 use super::process::{self, Signals};
 use super::support::Support;
@@ -59,11 +59,13 @@ pub enum ServeError {
 /// Serves `services` and go-plugin's own on `socket` until Shutdown, SIGTERM or the host's
 /// death, then waits a moment for running calls. The socket is removed in every case.
 ///
+/// `announce` tells the host the socket's path; everything is ready when it is called.
+///
 /// # Errors
 /// Serving could not begin, or the server broke.
 pub async fn serve(
     socket: Socket,
-    app_protocol: u32,
+    announce: impl FnOnce(&Path) -> io::Result<()>,
     calls: &Calls,
     mut services: RoutesBuilder,
 ) -> Result<(), ServeError> {
@@ -84,7 +86,7 @@ pub async fn serve(
         .add_service(GrpcControllerServer::new(support))
         .add_service(health_service);
 
-    handshake::announce(app_protocol, &path).map_err(ServeError::Handshake)?;
+    announce(&path).map_err(ServeError::Handshake)?;
 
     let connections = UnixListenerStream::new(listener).then(|accepted| async {
         if accepted.is_err() {
