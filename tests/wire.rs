@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "test code"
 )]
 #![allow(clippy::disallowed_methods, reason = "measures the end of a stop")]
@@ -328,6 +329,6 @@ async fn shutdown_does_not_wait_for_a_call_that_hangs() {
     assert_eq!(bench.event().await, Event::Began);
     bench.shutdown().await;
     let elapsed = bench.served().await;
-    assert!(elapsed > Duration::from_millis(1000), "{elapsed:?}");
+    assert!(elapsed > Duration::from_secs(1), "{elapsed:?}");
     assert!(elapsed < Duration::from_millis(1900), "{elapsed:?}");
 }

@@ -318,10 +318,13 @@ impl Lines {
 
 /// The future's value, or a failed test.
 pub async fn within<F: Future>(limit: Duration, future: F) -> F::Output {
-    match tokio::time::timeout(limit, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("not done within {limit:?}"),
-    }
+    let done = tokio::time::timeout(limit, future).await;
+    done.unwrap_or_else(|_| panic!("not done within {limit:?}"))
+}
+
+/// Whether the future is still pending after `time`.
+pub async fn is_pending_for<F: Future>(time: Duration, future: F) -> bool {
+    tokio::time::timeout(time, future).await.is_err()
 }
 
 /// A line that Velero reads as a log record (T4, P-22, P-24), as its object.
