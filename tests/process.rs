@@ -302,6 +302,28 @@ async fn socket_goes_to_the_first_directory_that_takes_it() {
     }
 }
 
+/// Nobody will ever dial, so nothing may be left behind.
+#[tokio::test]
+async fn handshake_that_cannot_be_written_is_an_error_record_and_exit_1() {
+    let directory = scratch();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Launch::new(directory.path()).command();
+    let child = command.stdout(writer).spawn().unwrap();
+    let output = within(PATIENCE, child.wait_with_output()).await.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let record = log_record(text.trim_end());
+    assert_eq!(record["@level"], "error");
+    let error = record["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("write the handshake line to stdout: "),
+        "{error}"
+    );
+    assert_eq!(entries(directory.path()), 0);
+}
+
 // ---- calls
 
 #[tokio::test]
@@ -754,6 +776,7 @@ async fn every_line_of_stderr_is_a_log_record_and_stdout_stays_silent() {
     let ended = plugin.kill().await;
     assert!(!ended.stderr.is_empty());
     for line in &ended.stderr {
+        assert!(!line.contains("xxxxxxxx"), "the item is logged");
         let record = log_record(line);
         assert!(
             ["trace", "debug", "info"].contains(&record["@level"].as_str().unwrap()),
