@@ -111,7 +111,7 @@ fn error_field_shows_the_whole_chain() {
 #[test]
 fn log_source_field_replaces_the_place_of_the_call() {
     let lines = lines_of(Level::INFO, || {
-        tracing::error!(log_source = "src/x.rs:1", "m")
+        tracing::error!(log_source = "src/x.rs:1", "m");
     });
     assert_eq!(lines[0]["logSource"], "src/x.rs:1");
     assert!(lines[0].get("log_source").is_none());
