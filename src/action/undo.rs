@@ -17,8 +17,8 @@ use crate::model::go_duration;
 use crate::model::snapshot::{DeletionPolicy, VolumeSnapshotContent};
 use crate::wait::{self, Interrupt, Look, Looker, Seen, Stopwatch};
 
-/// Longest undo.
-const LIMIT: Duration = Duration::from_secs(30);
+/// Longest undo; with the second that a last look gets, 30 s.
+const LIMIT: Duration = Duration::from_secs(29);
 /// Longest undo once the process is told to stop: Velero kills it 2 s after Shutdown (T10).
 const LIMIT_AT_STOP: Duration = Duration::from_millis(1_300);
 /// Distance of two looks.
@@ -145,12 +145,13 @@ impl<'a> Undo<'a> {
             );
         };
         let gone_before = matches!(self.snapshot, SnapshotEnd::Gone(_));
+        let asked_before = self.snapshot != SnapshotEnd::Unknown;
         let name = format!("snapcontent-{uid}");
-        let marked = self.mark_content(&name, gone_before, limits).await;
+        let marked = self.mark_content(&name, asked_before, limits).await;
         // A content that cannot be marked must not keep the VolumeSnapshot alive.
         self.delete_snapshot(&uid, limits).await?;
         if let Some(content) = marked? {
-            self.delete_content(&content, gone_before, limits).await?;
+            self.delete_content(&content, limits).await?;
         }
         let SnapshotEnd::Gone(since) = self.snapshot else {
             return Ok(false);
@@ -219,7 +220,7 @@ impl<'a> Undo<'a> {
     async fn mark_content(
         &mut self,
         name: &str,
-        snapshot_gone: bool,
+        snapshot_deleted: bool,
         limits: &Limits,
     ) -> Result<Option<VolumeSnapshotContent>, ApiError> {
         let content = match self.cluster.content(name, limits).await {
@@ -234,7 +235,7 @@ impl<'a> Undo<'a> {
             name: name.to_owned(),
             state: "not marked for deletion yet",
         };
-        match marks(&content, snapshot_gone) {
+        match marks(&content, snapshot_deleted) {
             Some(patch) => self
                 .cluster
                 .patch_content(name, &patch, limits)
@@ -248,7 +249,6 @@ impl<'a> Undo<'a> {
     async fn delete_content(
         &mut self,
         content: &VolumeSnapshotContent,
-        snapshot_gone: bool,
         limits: &Limits,
     ) -> Result<(), ApiError> {
         let metadata = &content.metadata;
@@ -272,7 +272,7 @@ impl<'a> Undo<'a> {
             name: metadata.name.clone(),
             state,
         };
-        if snapshot_gone && !busy && content.handle().is_some() {
+        if !busy && content.handle().is_some() {
             self.touch(&metadata.name, limits).await?;
         }
         Ok(())
@@ -357,7 +357,7 @@ const ANNOTATION_UNDO: &str = "velero-plugin-csi-fastpoll/undo";
 ///
 /// The finalizer comes before everything else: a content without it would vanish at its DELETE while the
 /// driver is at work, and the storage's snapshot would stay for ever.
-fn marks(content: &VolumeSnapshotContent, snapshot_gone: bool) -> Option<serde_json::Value> {
+fn marks(content: &VolumeSnapshotContent, snapshot_deleted: bool) -> Option<serde_json::Value> {
     let metadata = &content.metadata;
     let mut patch = json!({});
     let mut changed = false;
@@ -374,8 +374,9 @@ fn marks(content: &VolumeSnapshotContent, snapshot_gone: bool) -> Option<serde_j
         patch["metadata"]["resourceVersion"] = json!(metadata.resource_version);
         changed = true;
     }
-    // While the VolumeSnapshot is there its controller sets this itself.
-    if snapshot_gone && !metadata.annotations.contains_key(BEING_DELETED) {
+    // The snapshot-controller sets this itself once it sees the VolumeSnapshot being deleted, and the
+    // csi-snapshotter may wipe it by writing back its older copy of the annotations.
+    if snapshot_deleted && !metadata.annotations.contains_key(BEING_DELETED) {
         patch["metadata"]["annotations"] = json!({BEING_DELETED: "yes"});
         changed = true;
     }

@@ -8,7 +8,7 @@ use velero_plugin_csi_fastpoll::action::ActionError;
 use velero_plugin_csi_fastpoll::error::ErrorKind;
 use velero_plugin_csi_fastpoll::model::settings::Settings;
 
-use crate::bench::{Bench, DRIVER, early, names};
+use crate::bench::{Bench, DRIVER, early, names, text};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -94,7 +94,7 @@ async fn reads_fail_for_ever_then_execute_gives_up_after_30_seconds() {
     );
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.to_string().contains("apiserver not ready"), "{error}");
+    assert!(text(&error).contains("apiserver not ready"), "{error}");
     assert!(bench.api.elapsed() <= S * 32, "{:?}", bench.api.elapsed());
     assert_eq!(bench.writes(), 0);
     assert_eq!(bench.log.errors(), 1);
@@ -144,7 +144,7 @@ async fn create_is_forbidden_then_it_fails_at_once_with_the_reason() {
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     assert!(
-        error.to_string().contains("exceeded quota: snapshots"),
+        text(&error).contains("exceeded quota: snapshots"),
         "{error}"
     );
     assert_eq!(bench.requests("create", "volumesnapshots").len(), 1);
@@ -152,7 +152,11 @@ async fn create_is_forbidden_then_it_fails_at_once_with_the_reason() {
 
     let bench = Bench::new(early());
     bench.api.terminate_namespace("shop");
-    let error = bench.execute().await.unwrap_err().to_string();
+    let error = bench
+        .execute()
+        .await
+        .map_err(|error| text(&error))
+        .unwrap_err();
     assert!(error.contains("being terminated"), "{error}");
     assert_eq!(bench.requests("create", "volumesnapshots").len(), 1);
 }
@@ -263,13 +267,10 @@ async fn snapshot_deleted_by_somebody_else_then_the_wait_ends_with_its_labels() 
     let (result, ()) = tokio::join!(bench.execute(), remover);
     let error = result.unwrap_err();
     assert!(
-        error.to_string().contains("was deleted by somebody else"),
+        text(&error).contains("was deleted by somebody else"),
         "{error}"
     );
-    assert!(
-        error.to_string().contains("velero.io/backup-uid"),
-        "{error}"
-    );
+    assert!(text(&error).contains("velero.io/backup-uid"), "{error}");
     assert_eq!(bench.looks()[..5], [0., 1., 2., 3., 4.]);
     assert_eq!(bench.requests("create", "volumesnapshots").len(), 1);
 }
@@ -285,7 +286,7 @@ async fn content_deleted_by_somebody_else_then_the_wait_ends() {
         bench.api.remove("volumesnapshotcontents", "", &name);
     };
     let (result, ()) = tokio::join!(bench.execute(), remover);
-    let error = result.unwrap_err().to_string();
+    let error = result.map_err(|error| text(&error)).unwrap_err();
     assert!(
         error.starts_with("VolumeSnapshotContent snapcontent-"),
         "{error}"
@@ -321,7 +322,7 @@ async fn driver_fails_until_the_timeout_then_its_words_are_in_the_error() {
     bench.storage().fail(1_000, &message);
     bench.timeout("60s");
     let error = bench.execute().await.unwrap_err();
-    let text = error.to_string();
+    let text = text(&error);
     assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
     assert!(
         text.contains("VolumeSnapshotContent error:")
@@ -360,7 +361,7 @@ async fn only_the_snapshot_carries_an_error_then_it_is_in_the_text() {
         });
     };
     let (result, ()) = tokio::join!(bench.execute(), marker);
-    let error = result.unwrap_err().to_string();
+    let error = result.map_err(|error| text(&error)).unwrap_err();
     assert!(
         error.contains("VolumeSnapshot error: class gold has no driver"),
         "{error}"
@@ -393,7 +394,7 @@ async fn error_without_a_message_then_words_for_it() {
                 });
         };
         let (result, ()) = tokio::join!(bench.execute(), marker);
-        let error = result.unwrap_err().to_string();
+        let error = result.map_err(|error| text(&error)).unwrap_err();
         assert!(
             error.contains("VolumeSnapshotContent error: error without message"),
             "{error}"
@@ -452,7 +453,11 @@ async fn no_snapshot_controller_then_one_warning_long_before_the_timeout() {
     let mut bench = Bench::new(early());
     bench.snapshotter.stop();
     bench.timeout("2m");
-    let error = bench.execute().await.unwrap_err().to_string();
+    let error = bench
+        .execute()
+        .await
+        .map_err(|error| text(&error))
+        .unwrap_err();
     assert!(
         error.contains("the snapshot-controller to pick up VolumeSnapshot shop/velero-data-"),
         "{error}"
@@ -490,7 +495,11 @@ async fn volume_does_not_exist_then_an_error_at_once() {
     let bench = Bench::new(Settings::default());
     let pv = names(&bench.api, "persistentvolumes")[0].clone();
     bench.api.remove("persistentvolumes", "", &pv);
-    let error = bench.execute().await.unwrap_err().to_string();
+    let error = bench
+        .execute()
+        .await
+        .map_err(|error| text(&error))
+        .unwrap_err();
     assert!(
         error.starts_with(&format!("failed to get PV {pv} for PVC shop/data: ")),
         "{error}"

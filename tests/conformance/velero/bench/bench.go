@@ -120,7 +120,8 @@ func (b *Bench) Stop(keep bool) {
 
 func (b *Bench) logs() string { return filepath.Join(b.Dir, "logs") }
 
-func (b *Bench) program(name string) string { return filepath.Join(os.Getenv("CONFORMANCE_BIN"), name) }
+// Program is the path of a built program.
+func (b *Bench) Program(name string) string { return filepath.Join(os.Getenv("CONFORMANCE_BIN"), name) }
 
 func (b *Bench) connect() error {
 	path, err := b.Kubeconfig("admin", "system:masters")

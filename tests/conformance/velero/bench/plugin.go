@@ -122,7 +122,7 @@ func (b *Bench) asVeleroServer(how Launch, kubeconfig string, f func() error) er
 	}
 	was := os.Args
 	defer func() { os.Args = was }()
-	os.Args = append([]string{b.program("velero-server"), "server"}, arguments...)
+	os.Args = append([]string{b.Program("velero-server"), "server"}, arguments...)
 
 	environment := map[string]string{"KUBECONFIG": kubeconfig, "VELERO_NAMESPACE": VeleroNamespace, "HOME": b.Dir}
 	for name, value := range how.Env {

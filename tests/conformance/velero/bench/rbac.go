@@ -117,7 +117,7 @@ func (b *Bench) renderRole() ([]byte, error) {
 		return standInRole, nil
 	}
 	var problem bytes.Buffer
-	command := exec.Command(b.program("chart"), "-namespace", VeleroNamespace, chart)
+	command := exec.Command(b.Program("chart"), "-namespace", VeleroNamespace, chart)
 	command.Stderr = &problem
 	text, err := command.Output()
 	if err != nil {

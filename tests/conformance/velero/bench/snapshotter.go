@@ -66,7 +66,7 @@ func (b *Bench) applyCRDs(ctx context.Context) error {
 // startSnapshotter starts the driver first: csi-snapshotter asks it for its name and ends if nobody answers.
 func (b *Bench) startSnapshotter(ctx context.Context) error {
 	endpoint, control := filepath.Join(b.Dir, "csi.sock"), filepath.Join(b.Dir, "control.sock")
-	if _, err := b.start("csidriver", b.program("csidriver"),
+	if _, err := b.start("csidriver", b.Program("csidriver"),
 		"--name="+DriverName, "--endpoint="+endpoint, "--control="+control); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (b *Bench) startSnapshotter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.start("snapshot-controller", b.program("snapshot-controller"),
+	if _, err := b.start("snapshot-controller", b.Program("snapshot-controller"),
 		append(limits, "--kubeconfig="+controller, "--v=5")...); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (b *Bench) startSnapshotter(ctx context.Context) error {
 	if b.Options.SidecarTimeout > 0 {
 		arguments = append(arguments, "--timeout="+b.Options.SidecarTimeout.String())
 	}
-	_, err = b.start("csi-snapshotter", b.program("csi-snapshotter"), arguments...)
+	_, err = b.start("csi-snapshotter", b.Program("csi-snapshotter"), arguments...)
 	return err
 }
 
