@@ -255,13 +255,13 @@ impl ItemEdit<'_> {
     /// # Errors
     /// A map on the way is no JSON object. That cannot happen with an item that was decoded.
     pub fn into_bytes(self) -> Result<Vec<u8>, ItemError> {
-        let changes: [(&[&str], Entries); 3] = [
+        let edits: [(&[&str], Entries); 3] = [
             (&["metadata", "labels"], self.labels),
             (&["metadata", "annotations"], self.annotations),
             (&["spec", "resources", "requests"], self.requests),
         ];
         let mut bytes = self.raw.to_vec();
-        for (path, entries) in changes {
+        for (path, entries) in edits {
             if !entries.is_empty() {
                 let root: Box<RawValue> = decode::json(&bytes)?;
                 let changed = set_at(Some(&root), path, &entries)?;
@@ -289,13 +289,16 @@ fn set_at(
         map.insert((*first).to_owned(), inner);
     } else {
         for (key, value) in entries {
-            map.insert((*key).to_owned(), to_raw_value(value).map_err(unwritable)?);
+            map.insert(
+                (*key).to_owned(),
+                to_raw_value(value).map_err(|error| unwritable(&error))?,
+            );
         }
     }
-    to_raw_value(&map).map_err(unwritable)
+    to_raw_value(&map).map_err(|error| unwritable(&error))
 }
 
-fn unwritable(error: serde_json::Error) -> DecodeError {
+fn unwritable(error: &serde_json::Error) -> DecodeError {
     DecodeError {
         field: ".".to_owned(),
         reason: error.to_string(),

@@ -19,7 +19,7 @@ fn item() -> Item {
     item_with(|_| ())
 }
 
-fn volume(spec: serde_json::Value) -> PersistentVolume {
+fn volume(spec: &serde_json::Value) -> PersistentVolume {
     serde_json::from_value(serde_json::json!({"metadata":{"name":"example-pv"},"spec":spec}))
         .unwrap()
 }
@@ -32,11 +32,10 @@ fn csi(class: &str) -> PersistentVolume {
 }
 
 fn policies(rules: &[(&str, &str)]) -> VolumePolicies {
-    let rules: String = rules
-        .iter()
-        .map(|(conditions, action)| format!("- conditions: {conditions}\n  action: {action}\n"))
-        .collect();
-    let text = format!("version: v1\nvolumePolicies:\n{rules}");
+    let mut text = "version: v1\nvolumePolicies:\n".to_owned();
+    for (conditions, action) in rules {
+        text += &format!("- conditions: {conditions}\n  action: {action}\n");
+    }
     VolumePolicies::from_config_map(
         &BTreeMap::from([("p".into(), text)]),
         PolicySource::default(),
@@ -125,6 +124,7 @@ const OURS: &str = "{type: custom, parameters: {handler: velero-plugin-csi-fastp
 const OURS_BY_SKIP: &str = "{type: skip, parameters: {handler: velero-plugin-csi-fastpoll}}";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn should_perform_snapshot_of_7_3_then_the_same_answer_ts1_to_ts16() {
     let none = serde_json::json!({});
     let excluded = serde_json::json!({"backup.velero.io/backup-volumes-excludes":"volume"});
@@ -519,7 +519,7 @@ fn pods_then_asked_for_only_if_they_decide_s4() {
             namespace: "ns".into()
         }
     );
-    let unclaimed = volume(serde_json::json!({"csi":{"driver":"d","volumeHandle":"h"}}));
+    let unclaimed = volume(&serde_json::json!({"csi":{"driver":"d","volumeHandle":"h"}}));
     assert_eq!(
         unread(Case {
             volume: Some(unclaimed),
@@ -559,7 +559,7 @@ fn pods_then_asked_for_only_if_they_decide_s4() {
 
 #[test]
 fn volume_without_csi_then_left_and_never_marked_r9_c4_f49() {
-    let ebs = volume(serde_json::json!({"awsElasticBlockStore":{"volumeID":"v"}}));
+    let ebs = volume(&serde_json::json!({"awsElasticBlockStore":{"volumeID":"v"}}));
     let case = Case {
         volume: Some(ebs.clone()),
         ..Case::default()
@@ -591,7 +591,7 @@ fn volume_without_csi_then_left_and_never_marked_r9_c4_f49() {
     };
     assert_eq!(case.left().level, Level::Warn);
     let nothing = Case {
-        volume: Some(volume(serde_json::json!(null))),
+        volume: Some(volume(&serde_json::json!(null))),
         ..Case::default()
     };
     assert!(nothing.left().text.ends_with("unknown type"));

@@ -93,12 +93,22 @@ fn of_7_2() -> Vec<VolumeSnapshotClass> {
     ]
 }
 
+/// Driver, PVC annotation, backup annotations, class, rule, number of warnings.
+type TableRow<'a> = (
+    &'a str,
+    Option<&'a str>,
+    &'a [(&'a str, &'a str)],
+    &'a str,
+    Rule,
+    usize,
+);
+
 #[test]
 fn claims_and_backups_of_7_2_then_velero_s_class_tg1_to_tg8() {
     let bar2: &[(&str, &str)] = &[("bar.csi.k8s.io", "bar2")];
     let foo: &[(&str, &str)] = &[("foo.csi.k8s.io", "foowithoutlabel")];
     let foo2: &[(&str, &str)] = &[("foo.csi.k8s.io", "foo2")];
-    let table: [(&str, Option<&str>, &[(&str, &str)], &str, Rule, usize); 7] = [
+    let table: [TableRow<'_>; 7] = [
         ("hostpath.csi.k8s.io", None, &[], "hostpath", Rule::Label, 0),
         (
             "foo.csi.k8s.io",
