@@ -6,6 +6,7 @@
 //! May use: `decode`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use indexmap::IndexMap;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -21,8 +22,9 @@ const API_VERSION: &str = "v1";
 
 static NO_ENTRIES: BTreeMap<String, String> = BTreeMap::new();
 
-/// A PersistentVolumeClaim as Velero sent it.
-#[derive(Clone, Debug)]
+/// A PersistentVolumeClaim as Velero sent it. Its debug form is its name: the rest may be large
+/// and is not for logs.
+#[derive(Clone)]
 pub struct Item {
     raw: Vec<u8>,
     claim: PersistentVolumeClaim,
@@ -59,6 +61,12 @@ pub enum ItemError {
 struct Head {
     kind: Option<String>,
     api_version: Option<String>,
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Item({}/{})", self.namespace, self.name)
+    }
 }
 
 impl Item {
@@ -223,7 +231,7 @@ type Object = IndexMap<String, Box<RawValue>>;
 
 /// A changed copy of an item. Keys that exist keep their place, new ones are appended; a map that
 /// is missing or null is made. Everything else stays as it was written, numbers included.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ItemEdit<'a> {
     raw: &'a [u8],
     labels: Entries,

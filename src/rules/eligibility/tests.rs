@@ -26,16 +26,17 @@ fn volume(spec: &serde_json::Value) -> PersistentVolume {
 
 fn csi(class: &str) -> PersistentVolume {
     volume(
-        serde_json::json!({"storageClassName":class,"csi":{"driver":"ebs.csi","volumeHandle":"h"},
+        &serde_json::json!({"storageClassName":class,"csi":{"driver":"ebs.csi","volumeHandle":"h"},
         "claimRef":{"namespace":"ns","name":"pvc-1"}}),
     )
 }
 
 fn policies(rules: &[(&str, &str)]) -> VolumePolicies {
-    let mut text = "version: v1\nvolumePolicies:\n".to_owned();
-    for (conditions, action) in rules {
-        text += &format!("- conditions: {conditions}\n  action: {action}\n");
-    }
+    let rule = |(conditions, action): &(&str, &str)| {
+        format!("- conditions: {conditions}\n  action: {action}\n")
+    };
+    let rules: Vec<String> = rules.iter().map(rule).collect();
+    let text = format!("version: v1\nvolumePolicies:\n{}", rules.concat());
     VolumePolicies::from_config_map(
         &BTreeMap::from([("p".into(), text)]),
         PolicySource::default(),
@@ -528,7 +529,7 @@ fn pods_then_asked_for_only_if_they_decide_s4() {
         Decision::Snapshot(Because::Default)
     );
     let local = volume(
-        serde_json::json!({"local":{"path":"/"},"claimRef":{"namespace":"ns","name":"pvc-1"}}),
+        &serde_json::json!({"local":{"path":"/"},"claimRef":{"namespace":"ns","name":"pvc-1"}}),
     );
     assert!(matches!(
         unread(Case {

@@ -277,7 +277,7 @@ fn aliases_that_multiply_then_refused() {
             .to_owned();
     for level in 1..10 {
         let items = vec![format!("*a{}", level - 1); 10].join(", ");
-        text.push_str(&format!("- &a{level} [{items}]\n"));
+        text = format!("{text}- &a{level} [{items}]\n");
     }
     assert!(error_of(&text).contains("excessive aliasing"));
     let deep = format!(
