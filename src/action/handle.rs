@@ -313,9 +313,12 @@ impl<'a> Observer<'a> {
             "class {}, driver {}, {} looks",
             self.plan.class, self.plan.driver, self.looks
         )];
+        // The snapshot-controller copies the content's error to the VolumeSnapshot.
+        let copied = self.snapshot_error == self.content_error;
+        let snapshot_error = if copied { &None } else { &self.snapshot_error };
         for (what, error) in [
             ("VolumeSnapshotContent error", &self.content_error),
-            ("VolumeSnapshot error", &self.snapshot_error),
+            ("VolumeSnapshot error", snapshot_error),
             ("last look", &self.trouble),
         ] {
             if let Some(error) = error {

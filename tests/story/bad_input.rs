@@ -9,7 +9,11 @@ async fn refused_item(item: &[u8], kind: ErrorKind, names: &str) {
     let bench = Bench::new(early());
     let error = bench.execute_item(item.to_vec()).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
-    assert!(text(&error).contains(names), "{} should name {names}", text(&error));
+    assert!(
+        text(&error).contains(names),
+        "{} should name {names}",
+        text(&error)
+    );
     assert_eq!(bench.writes(), 0);
     assert_eq!(bench.log.errors(), 1);
 }
@@ -67,7 +71,11 @@ async fn unreadable_backup_then_invalid_input_naming_the_field() {
         bench.backup = backup;
         let error = bench.execute().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert!(text(&error).contains(names), "{} should name {names}", text(&error));
+        assert!(
+            text(&error).contains(names),
+            "{} should name {names}",
+            text(&error)
+        );
         assert!(bench.api.requests().is_empty());
         assert_eq!(bench.log.errors(), 1);
     }

@@ -194,9 +194,7 @@ async fn forbidden_while_the_api_server_is_ready_then_the_wait_ends_with_the_per
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     assert!(
-        error
-            .to_string()
-            .contains("cannot get resource \"volumesnapshotcontents\""),
+        text(&error).contains("cannot get resource \"volumesnapshotcontents\""),
         "{error}"
     );
     assert!(bench.api.elapsed() < S * 40, "{:?}", bench.api.elapsed());
@@ -282,6 +280,7 @@ async fn content_deleted_by_somebody_else_then_the_wait_ends() {
     bench.storage().hang();
     let remover = async {
         tokio::time::sleep(S * 2 + S / 2).await;
+        bench.snapshotter.stop();
         let name = names(&bench.api, "volumesnapshotcontents")[0].clone();
         bench.api.remove("volumesnapshotcontents", "", &name);
     };
@@ -306,12 +305,15 @@ async fn driver_fails_and_then_succeeds_then_success_with_at_most_one_warning() 
         "{:?}",
         bench.log.warnings()
     );
-    assert_eq!(
-        bench.log.saying("rate exceeded").len(),
-        1,
-        "{:?}",
-        bench.log.lines()
-    );
+    let mut said: Vec<String> = bench
+        .log
+        .saying("rate exceeded")
+        .into_iter()
+        .map(|line| line.fields["error"].clone())
+        .collect();
+    let lines = said.len();
+    said.dedup();
+    assert!(lines > 0 && lines == said.len(), "{said:?}");
 }
 
 /// F11, F14, F17: the same long error until the timeout is logged once, warned of once, and is in the final text.
@@ -324,11 +326,8 @@ async fn driver_fails_until_the_timeout_then_its_words_are_in_the_error() {
     let error = bench.execute().await.unwrap_err();
     let text = text(&error);
     assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
-    assert!(
-        text.contains("VolumeSnapshotContent error:")
-            && text.contains("no space left \"pool\" %!q(<nil>) xxx"),
-        "{text}"
-    );
+    assert!(text.contains("VolumeSnapshotContent error:"), "{text}");
+    assert_eq!(text.matches("no space left").count(), 1, "{text}");
     assert!(!text.contains('\n') && text.len() < 5_000);
     assert_eq!(bench.log.errors(), 1);
     assert_eq!(bench.log.warnings().len(), 1, "{:?}", bench.log.warnings());
@@ -436,6 +435,7 @@ async fn empty_handle_then_the_wait_goes_on() {
     bench.timeout("5s");
     let marker = async {
         tokio::time::sleep(S + S / 2).await;
+        bench.snapshotter.stop();
         let name = names(&bench.api, "volumesnapshotcontents")[0].clone();
         bench
             .api
@@ -444,7 +444,10 @@ async fn empty_handle_then_the_wait_goes_on() {
             });
     };
     let (result, ()) = tokio::join!(bench.execute(), marker);
-    assert!(matches!(result, Err(ActionError::TimedOut { .. })));
+    assert!(
+        matches!(result, Err(ActionError::TimedOut { .. })),
+        "{result:?}"
+    );
 }
 
 /// F15: nobody touches the VolumeSnapshot.

@@ -360,9 +360,7 @@ async fn no_class_fits_then_an_error_that_says_what_to_do() {
     assert_eq!(error.kind(), ErrorKind::FailedPrecondition);
     assert!(text(&error).contains(DRIVER), "{error}");
     assert!(
-        error
-            .to_string()
-            .contains("velero.io/csi-volumesnapshot-class"),
+        text(&error).contains("velero.io/csi-volumesnapshot-class"),
         "{error}"
     );
     assert_eq!(bench.writes(), 0);

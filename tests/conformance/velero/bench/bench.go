@@ -22,8 +22,6 @@ type Options struct {
 	// SnapshotterQPS is the request limit of snapshot-controller and csi-snapshotter; zero means 200, which keeps
 	// their own throttling out of the figures. Upstream's default is 5 with a burst of 10.
 	SnapshotterQPS int
-	// SidecarTimeout is csi-snapshotter's limit for one CSI call; zero means upstream's minute.
-	SidecarTimeout time.Duration
 }
 
 // Bench is a running cluster. Its clients are those of an administrator.
