@@ -18,6 +18,10 @@ pub mod velero;
 // Story: what one request does.
 pub mod action;
 
+// Rules: what we decide. Cluster: what we ask Kubernetes.
+pub mod cluster;
+pub mod rules;
+
 // Model: the nouns.
 pub mod error;
 pub mod model;

@@ -97,7 +97,7 @@ fn serve(command: &str, arguments: &[String]) -> ExitCode {
         Err(error) => return not_served(&error),
     };
     let calls = Calls::default();
-    let action = Arc::new(PvcAction::new(Arc::new(settings), bad));
+    let action = Arc::new(PvcAction::new(settings, bad));
     let services = velero::services(command, action, &calls);
     let announce = |path: &Path| handshake::announce(velero::APP_PROTOCOL, path);
     let result = runtime.block_on(server::serve(socket, announce, &calls, services));

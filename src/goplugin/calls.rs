@@ -3,6 +3,8 @@
 
 use std::any::Any;
 
+use tokio::sync::oneshot;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -46,16 +48,40 @@ impl Calls {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
+        self.run_or(work, |_, _| async {}).await
+    }
+
+    /// The same, but a result that came when the client had just gone is given to `unread`.
+    ///
+    /// # Errors
+    /// See [`Calls::run`].
+    pub async fn run_or<W, F, T, U, G>(&self, work: W, unread: U) -> Result<T, Lost>
+    where
+        W: FnOnce(Interrupt) -> F + Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+        U: FnOnce(T, Interrupt) -> G + Send + 'static,
+        G: Future<Output = ()> + Send + 'static,
+    {
         let caller = CancellationToken::new();
         let interrupt = Interrupt::new(self.stop.clone(), caller.clone());
-        let task = self.tasks.spawn(async move { work(interrupt).await });
+        let (reader, result) = oneshot::channel();
+        let task = self.tasks.spawn(async move {
+            let value = work(interrupt.clone()).await;
+            if let Err(value) = reader.send(value) {
+                unread(value, interrupt).await;
+            }
+        });
         let leaving = caller.drop_guard();
-        let result = task.await;
+        let result = result.await;
         leaving.disarm();
-        result.map_err(|error| match error.try_into_panic() {
-            Ok(payload) => Lost::Panicked(text_of(payload.as_ref())),
-            Err(_) => Lost::Stopped,
-        })
+        if let Ok(value) = result {
+            return Ok(value);
+        }
+        match task.await.map_err(JoinError::try_into_panic) {
+            Err(Ok(payload)) => Err(Lost::Panicked(text_of(payload.as_ref()))),
+            Ok(()) | Err(Err(_)) => Err(Lost::Stopped),
+        }
     }
 
     /// Completes when no request runs any more; none should be started after this.
@@ -75,8 +101,6 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::oneshot;
-
     use super::*;
     use crate::wait::Reason;
 

@@ -127,6 +127,13 @@ impl GoDuration {
 }
 
 /// Go's `Duration.String`: `72h3m0.5s`, with `ns`, `µs` or `ms` under one second, and `0s`.
+/// The text of a length of time that was measured, in whole milliseconds: `1.402s`, `10m0s`.
+#[must_use]
+pub fn short(elapsed: Duration) -> String {
+    let millis = elapsed.as_millis().saturating_mul(1_000_000);
+    GoDuration(i64::try_from(millis).unwrap_or(i64::MAX)).to_string()
+}
+
 impl fmt::Display for GoDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.unsigned_abs();

@@ -69,9 +69,17 @@ impl<A: ItemAction> BackupItemAction for Service<A> {
         } = request.into_inner();
         expect_our_name(&plugin)?;
         let action = Arc::clone(&self.action);
+        let unread = Arc::clone(&self.action);
         let result = self
             .calls
-            .run(|interrupt| async move { action.execute(item, backup, &interrupt).await })
+            .run_or(
+                move |interrupt| async move { action.execute(item, backup, &interrupt).await },
+                move |result, interrupt| async move {
+                    if let Ok(answer) = result {
+                        unread.take_back(answer, &interrupt).await;
+                    }
+                },
+            )
             .await
             .map_err(|lost| status::of_lost(&lost))?;
         result

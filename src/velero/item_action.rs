@@ -23,6 +23,9 @@ pub trait ItemAction: Send + Sync + 'static {
         interrupt: &Interrupt,
     ) -> impl Future<Output = Result<Answer, ActionError>> + Send;
 
+    /// Takes back what was done for an answer that nobody will read.
+    fn take_back(&self, answer: Answer, interrupt: &Interrupt) -> impl Future<Output = ()> + Send;
+
     /// State of an operation that an earlier Execute started, perhaps in another process.
     fn progress(
         &self,
@@ -52,11 +55,15 @@ impl ItemAction for PvcAction {
         Self::execute(self, item, backup, interrupt).await
     }
 
-    async fn progress(&self, operation_id: &str, backup: &[u8]) -> Result<Progress, ActionError> {
-        Self::progress(self, operation_id, backup).await
+    async fn take_back(&self, answer: Answer, interrupt: &Interrupt) {
+        Self::take_back(self, &answer, interrupt).await;
     }
 
-    async fn cancel(&self, operation_id: &str, backup: &[u8]) -> Result<(), ActionError> {
-        Self::cancel(self, operation_id, backup).await
+    async fn progress(&self, operation_id: &str, _backup: &[u8]) -> Result<Progress, ActionError> {
+        Self::progress(self, operation_id)
+    }
+
+    async fn cancel(&self, operation_id: &str, _backup: &[u8]) -> Result<(), ActionError> {
+        Self::cancel(self, operation_id)
     }
 }

@@ -2,14 +2,14 @@ module velero-plugin-csi-fastpoll.test/velero
 
 go 1.26.0
 
-require github.com/vmware-tanzu/velero v1.18.3 // indirect
+require github.com/vmware-tanzu/velero v1.18.3
+
+tool github.com/vmware-tanzu/velero/cmd/velero
 
 replace (
 	github.com/kopia/kopia => github.com/project-velero/kopia v0.0.0-20251230033609-d946b1e75197
 	k8s.io/cli-runtime => k8s.io/cli-runtime v0.33.10
 )
-
-tool github.com/vmware-tanzu/velero/cmd/velero
 
 require (
 	cloud.google.com/go/storage v1.57.2 // indirect
@@ -33,13 +33,13 @@ require (
 	github.com/hashicorp/go-hclog v1.6.3 // indirect
 	github.com/hashicorp/go-plugin v1.7.0 // indirect
 	github.com/kopia/kopia v0.16.0 // indirect
-	github.com/kubernetes-csi/external-snapshotter/client/v8 v8.4.0 // indirect
+	github.com/kubernetes-csi/external-snapshotter/client/v8 v8.4.0
 	github.com/netresearch/go-cron v0.15.0 // indirect
 	github.com/onsi/gomega v1.40.0 // indirect
 	github.com/petar/GoLLRB v0.0.0-20210522233825-ae3b015fd3e9 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/sirupsen/logrus v1.9.4 // indirect
+	github.com/sirupsen/logrus v1.9.4
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/vmware-tanzu/crash-diagnostics v0.4.3 // indirect
@@ -50,19 +50,19 @@ require (
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	google.golang.org/api v0.283.0 // indirect
-	google.golang.org/grpc v1.83.1 // indirect
+	google.golang.org/grpc v1.83.1
 	google.golang.org/protobuf v1.36.11 // indirect
-	k8s.io/api v0.33.12 // indirect
+	k8s.io/api v0.33.12
 	k8s.io/apiextensions-apiserver v0.33.12 // indirect
-	k8s.io/apimachinery v0.33.12 // indirect
+	k8s.io/apimachinery v0.33.12
 	k8s.io/cli-runtime v0.33.12 // indirect
-	k8s.io/client-go v0.33.12 // indirect
+	k8s.io/client-go v0.33.12
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-aggregator v0.33.12 // indirect
 	k8s.io/utils v0.0.0-20241210054802-24370beab758 // indirect
 	sigs.k8s.io/controller-runtime v0.21.0 // indirect
 	sigs.k8s.io/json v0.0.0-20241010143419-9aa6b5e7a4b3 // indirect
-	sigs.k8s.io/yaml v1.4.0 // indirect
+	sigs.k8s.io/yaml v1.4.0
 )
 
 require (

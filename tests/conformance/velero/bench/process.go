@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// child is one program that the bench started; it is ended by its own pid and by nothing else.
+type child struct {
+	name   string
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// starter is the one thread that starts programs. The kernel kills a child with PDEATHSIG when the *thread* that
+// started it ends, so a test binary that is killed leaves no etcd behind, but an ordinary goroutine's thread may
+// end at any time.
+var starter = sync.OnceValue(func() chan func() {
+	jobs := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for job := range jobs {
+			job()
+		}
+	}()
+	return jobs
+})
+
+// start runs a program of the bench with its output in LOGS/<name>.log; a second start appends.
+func (b *Bench) start(name, program string, args ...string) (*child, error) {
+	output, err := os.OpenFile(filepath.Join(b.logs(), name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = b.Dir
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+
+	done := make(chan error)
+	starter() <- func() { done <- cmd.Start() }
+	if err := <-done; err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	started := &child{name: name, cmd: cmd, exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(started.exited)
+	}()
+	b.mu.Lock()
+	b.processes = append(b.processes, started)
+	b.mu.Unlock()
+	return started, nil
+}
+
+// kill is SIGKILL and waits until the process is gone, so that its port is free again.
+func (p *child) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+func (p *child) stop(grace time.Duration) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.exited:
+	case <-time.After(grace):
+		p.kill()
+	}
+}
+
+func (p *child) alive() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// freePort asks the kernel; between the answer and the use someone else could take it, which would show as a
+// program that does not start.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Eventually looks every interval until the condition says yes, and returns its last words if it never does.
+func Eventually(ctx context.Context, limit, interval time.Duration, condition func(context.Context) (bool, string)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		done, seen := condition(ctx)
+		if done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not so after %s: %s", limit, seen)
+		case <-time.After(interval):
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Package cases drives the plugin's release binary through Velero's own plugin client against a real API server,
+// the real snapshotter and a CSI driver that does what a test asks. Ids like P-16 are those of the project's
+// specification.
+package cases
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/vmware-tanzu/velero/pkg/plugin/clientmgmt/process"
+
+	"velero-plugin-csi-fastpoll.test/velero/bench"
+)
+
+var (
+	b             *bench.Bench
+	registry      process.Registry
+	discoveryLogs *bench.Logs
+)
+
+func TestMain(m *testing.M) {
+	// The flags are read now: launching a plugin changes os.Args.
+	flag.Parse()
+	if os.Getenv(callerVariable) != "" {
+		os.Exit(runCaller())
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) (status int) {
+	ctx := context.Background()
+	var err error
+	if b, err = bench.Start(ctx, bench.Options{}); err != nil {
+		fmt.Println("bench:", err)
+		return 1
+	}
+	defer func() { b.Stop(status != 0 || os.Getenv("KEEP") != "") }()
+
+	// Ctrl-C in the middle of a run: the bench's processes go with us.
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		b.Stop(true)
+		os.Exit(130)
+	}()
+
+	if registry, discoveryLogs, err = b.Registry(); err != nil {
+		fmt.Println("bench: discovery of the plugins:", err)
+		return 1
+	}
+	if status = m.Run(); status != 0 {
+		return status
+	}
+	return checkRole()
+}
+
+// checkRole compares the plugin's role with the requests of the whole run: a right that no test exercised is one
+// right too many, and a refused request one too few. It needs the whole run, so it is not a test of its own.
+func checkRole() int {
+	if filter := flag.Lookup("test.run").Value.String(); filter != "" {
+		fmt.Println("role: not compared, only part of the tests ran")
+		return 0
+	}
+	use, err := b.RuleUse()
+	if err != nil {
+		fmt.Println("role:", err)
+		return 1
+	}
+	for _, rule := range use.Unused {
+		fmt.Println("role: never used:", rule)
+	}
+	for _, rule := range use.Refused {
+		fmt.Println("role: refused:", rule)
+	}
+	if len(use.Unused)+len(use.Refused) > 0 {
+		fmt.Println("--- FAIL: role")
+		return 1
+	}
+	fmt.Printf("--- PASS: role: %d rules, each used, nothing refused\n", len(b.PluginRules))
+	return 0
+}
