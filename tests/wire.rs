@@ -49,6 +49,7 @@ enum Event {
     Began,
     Interrupted(Reason),
     Undone,
+    TakenBack,
 }
 
 impl ItemAction for Puppet {
@@ -82,11 +83,16 @@ impl ItemAction for Puppet {
             name: name.into(),
         };
         Ok(Answer {
-            item,
             additional_items: vec![object("a"), object("b")],
             operation_id: "op".into(),
             post_operation_items: vec![object("c")],
+            ..Answer::unchanged(item)
         })
+    }
+
+    async fn take_back(&self, answer: Answer, _: &Interrupt) {
+        assert_eq!(answer.item, "wait");
+        let _ = self.events.send(Event::TakenBack);
     }
 
     async fn progress(&self, id: &str, _backup: &[u8]) -> Result<Progress, ActionError> {
@@ -274,6 +280,7 @@ async fn caller_that_leaves_interrupts_the_work_which_runs_on_to_its_end() {
     call.abort();
     assert_eq!(bench.event().await, Event::Interrupted(Reason::CallerGone));
     assert_eq!(bench.event().await, Event::Undone);
+    assert_eq!(bench.event().await, Event::TakenBack);
 }
 
 #[tokio::test]
@@ -289,6 +296,7 @@ async fn lost_connection_interrupts_the_work_as_well() {
     let _ = call.await;
     assert_eq!(bench.event().await, Event::Interrupted(Reason::CallerGone));
     assert_eq!(bench.event().await, Event::Undone);
+    assert_eq!(bench.event().await, Event::TakenBack);
 }
 
 /// A 10.4, P-11: the answer of the interrupted call still arrives.
@@ -318,6 +326,7 @@ async fn shutdown_waits_for_the_undo_of_a_caller_that_has_gone() {
     let mut events = std::mem::replace(&mut bench.events, mpsc::unbounded_channel().1);
     bench.served().await;
     assert_eq!(events.try_recv(), Ok(Event::Undone));
+    assert_eq!(events.try_recv(), Ok(Event::TakenBack));
 }
 
 /// T10: the host kills after 2 s.
