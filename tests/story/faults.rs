@@ -338,7 +338,8 @@ async fn driver_fails_until_the_timeout_then_its_words_are_in_the_error() {
             .iter()
             .filter(|l| l.to_string().contains("reports an error"))
             .count(),
-        1
+        2,
+        "one for each of the csi-snapshotter's two wordings"
     );
 }
 
