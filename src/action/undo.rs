@@ -14,7 +14,8 @@ use serde_json::json;
 use super::snapshot::Made;
 use crate::cluster::{ApiError, Cluster, Fault, Limits};
 use crate::model::go_duration;
-use crate::model::snapshot::{DeletionPolicy, VolumeSnapshotContent};
+use crate::model::snapshot::VolumeSnapshotContent;
+use crate::rules::content_marks::{ANNOTATION_UNDO, is_being_made, marks};
 use crate::wait::{self, Interrupt, Look, Looker, Seen, Stopwatch};
 
 /// Longest undo; with the second that a last look gets, 30 s.
@@ -262,7 +263,7 @@ impl<'a> Undo<'a> {
                 _ => Ok(()),
             };
         }
-        let busy = metadata.annotations.contains_key(BEING_CREATED);
+        let busy = is_being_made(content);
         let state = if busy {
             "the driver is still making the snapshot"
         } else {
@@ -341,44 +342,4 @@ impl<'a> Undo<'a> {
             "could not see the end of the undo: check that {left} goes away, and delete it if it stays"
         );
     }
-}
-
-/// Set by the csi-snapshotter around its call of the driver; deletion waits for it.
-const BEING_CREATED: &str = "snapshot.storage.kubernetes.io/volumesnapshot-being-created";
-/// Set by the snapshot-controller when the VolumeSnapshot is deleted; without it nothing is.
-const BEING_DELETED: &str = "snapshot.storage.kubernetes.io/volumesnapshot-being-deleted";
-/// Keeps a content until the csi-snapshotter has deleted the storage's snapshot.
-const CONTENT_FINALIZER: &str =
-    "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection";
-/// Ours: changed to make the csi-snapshotter look again.
-const ANNOTATION_UNDO: &str = "velero-plugin-csi-fastpoll/undo";
-
-/// The merge patch that gives the content what it lacks, or nothing.
-///
-/// The finalizer comes before everything else: a content without it would vanish at its DELETE while the
-/// driver is at work, and the storage's snapshot would stay for ever.
-fn marks(content: &VolumeSnapshotContent, snapshot_deleted: bool) -> Option<serde_json::Value> {
-    let metadata = &content.metadata;
-    let mut patch = json!({});
-    let mut changed = false;
-    if content.spec.deletion_policy != Some(DeletionPolicy::Delete) {
-        patch["spec"] = json!({"deletionPolicy": "Delete"});
-        changed = true;
-    }
-    let unprotected =
-        !metadata.is_being_deleted() && !metadata.finalizers.iter().any(|f| f == CONTENT_FINALIZER);
-    if unprotected {
-        let mut finalizers = metadata.finalizers.clone();
-        finalizers.push(CONTENT_FINALIZER.to_owned());
-        patch["metadata"]["finalizers"] = json!(finalizers);
-        patch["metadata"]["resourceVersion"] = json!(metadata.resource_version);
-        changed = true;
-    }
-    // The snapshot-controller sets this itself once it sees the VolumeSnapshot being deleted, and the
-    // csi-snapshotter may wipe it by writing back its older copy of the annotations.
-    if snapshot_deleted && !metadata.annotations.contains_key(BEING_DELETED) {
-        patch["metadata"]["annotations"] = json!({BEING_DELETED: "yes"});
-        changed = true;
-    }
-    changed.then_some(patch)
 }

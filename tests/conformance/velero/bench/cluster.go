@@ -77,6 +77,8 @@ type Volume struct {
 	Plain bool
 	// Impatient puts the volume behind the impatient driver.
 	Impatient bool
+	// Driver is the PV's CSI driver when it is not its storage class's provisioner (a migrated volume).
+	Driver string
 }
 
 // Handle is the CSI volume handle of a PVC: its namespace in front lets a test steer and count its own volumes.
@@ -89,6 +91,9 @@ func (b *Bench) CreateVolume(ctx context.Context, namespace string, volume Volum
 	class, driver := StorageClass, DriverName
 	if volume.Impatient {
 		class, driver = ImpatientStorageClass, ImpatientDriver
+	}
+	if volume.Driver != "" {
+		driver = volume.Driver
 	}
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pv-" + namespace + "-" + volume.Name},
