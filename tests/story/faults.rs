@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube_api::{Fault, Matcher, Status, When, seed};
+use kube_api::{Fault, Matcher, When, seed};
 use serde_json::json;
 use velero_plugin_csi_fastpoll::action::ActionError;
 use velero_plugin_csi_fastpoll::error::ErrorKind;
@@ -390,7 +390,7 @@ async fn error_without_a_message_then_words_for_it() {
             bench
                 .api
                 .edit("volumesnapshotcontents", "", &name, |object| {
-                    object["status"] = json!({"error": value})
+                    object["status"] = json!({"error": value});
                 });
         };
         let (result, ()) = tokio::join!(bench.execute(), marker);
@@ -509,5 +509,4 @@ async fn volume_does_not_exist_then_an_error_at_once() {
         "{error}"
     );
     assert!(bench.api.elapsed() < S);
-    let _ = Status::expired();
 }

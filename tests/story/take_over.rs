@@ -342,7 +342,7 @@ async fn only_the_provisioner_has_a_class_then_it_is_used() {
     bench
         .api
         .edit("storageclasses", "", &format!("sc-{DRIVER}"), |sc| {
-            sc["provisioner"] = json!("old.example.com")
+            sc["provisioner"] = json!("old.example.com");
         });
     bench.execute().await.unwrap();
     assert_eq!(

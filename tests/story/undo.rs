@@ -226,9 +226,9 @@ async fn process_is_told_to_stop_then_execute_is_back_within_one_and_a_half_seco
     for hangs in [false, true] {
         let bench = bench(ControllerOptions::default(), "Delete");
         if hangs {
-            bench.storage().hang()
+            bench.storage().hang();
         } else {
-            bench.storage().latency(S * 2)
+            bench.storage().latency(S * 2);
         }
         let stop = async {
             tokio::time::sleep(S + S / 2).await;
