@@ -26,13 +26,28 @@ pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| DecodeError {
         field: error.path().to_string(),
-        reason: error.into_inner().to_string(),
+        reason: shortened(error.into_inner().to_string()),
     })?;
     reader.end().map_err(|error| DecodeError {
         field: ".".to_owned(),
         reason: error.to_string(),
     })?;
     Ok(value)
+}
+
+/// Longest reason in bytes. serde quotes what it found, which may be all the request holds (P-10).
+const REASON_LIMIT: usize = 240;
+/// Kept of a longer one: the kind of mistake, and what was expected where.
+const REASON_HEAD: usize = 80;
+const REASON_TAIL: usize = 120;
+
+fn shortened(reason: String) -> String {
+    if reason.len() <= REASON_LIMIT {
+        return reason;
+    }
+    let (head, rest) = reason.split_at(reason.floor_char_boundary(REASON_HEAD));
+    let (_, tail) = rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(REASON_TAIL)));
+    format!("{head} … {tail}")
 }
 
 /// For `#[serde(deserialize_with)]`: `null` is the default, as Go's decoder has it.
@@ -68,6 +83,15 @@ mod tests {
     fn wrong_type_then_the_field_is_named() {
         let error = json::<Sample>(br#"{"labels":{"a":1}}"#).unwrap_err();
         assert_eq!(error.field, "labels.a");
+    }
+
+    #[test]
+    fn huge_value_of_a_wrong_type_then_the_reason_keeps_its_ends_only() {
+        let text = format!(r#"{{"labels":"{}"}}"#, "ä".repeat(100_000));
+        let error = json::<Sample>(text.as_bytes()).unwrap_err();
+        assert!(error.reason.len() < REASON_LIMIT, "{error}");
+        assert!(error.reason.starts_with("invalid type: string"), "{error}");
+        assert!(error.reason.contains("expected a map at line 1"), "{error}");
     }
 
     #[test]
