@@ -101,11 +101,11 @@ fn of_fault(fault: &Fault) -> ErrorKind {
         Fault::Forbidden(_) | Fault::Unauthorized(_) => ErrorKind::PermissionDenied,
         Fault::AlreadyExists => ErrorKind::AlreadyExists,
         Fault::Conflict(_) => ErrorKind::Aborted,
-        Fault::Refused { .. } | Fault::Unserved(_) => ErrorKind::FailedPrecondition,
-        Fault::Throttled { .. } => ErrorKind::ResourceExhausted,
-        Fault::Unavailable(_) | Fault::NoAnswer(_) | Fault::Unreadable(_) | Fault::NoClient(_) => {
-            ErrorKind::Unavailable
+        Fault::Refused { .. } | Fault::Unserved(_) | Fault::NoClient(_) => {
+            ErrorKind::FailedPrecondition
         }
+        Fault::Throttled { .. } => ErrorKind::ResourceExhausted,
+        Fault::Unavailable(_) | Fault::NoAnswer(_) | Fault::Unreadable(_) => ErrorKind::Unavailable,
     }
 }
 

@@ -85,9 +85,10 @@ impl ApiError {
             | Fault::Unavailable(_)
             | Fault::Unserved(_)
             | Fault::NoAnswer(_)
-            | Fault::Unreadable(_)
-            | Fault::NoClient(_) => true,
-            Fault::NotFound
+            | Fault::Unreadable(_) => true,
+            // Files and variables do not mend themselves; the next request reads them again.
+            Fault::NoClient(_)
+            | Fault::NotFound
             | Fault::Forbidden(_)
             | Fault::Unauthorized(_)
             | Fault::AlreadyExists
