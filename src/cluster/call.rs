@@ -163,12 +163,24 @@ impl Cluster {
 
 /// The innermost cause says what happened; kube's and hyper's own texts repeat it (T6).
 fn unavailable(error: &kube::Error) -> Fault {
-    let mut cause: &dyn std::error::Error = error;
+    let mut cause: &(dyn std::error::Error + 'static) = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let innermost = cause.to_string();
-    Fault::Unavailable(one_line(&innermost))
+    let innermost = one_line(&cause.to_string());
+    Fault::Unavailable(if is_of_tls(cause) {
+        format!("TLS: {innermost}")
+    } else {
+        innermost
+    })
+}
+
+/// TLS errors travel in I/O errors, one in another, and their texts do not say what they are about.
+fn is_of_tls(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let carried = cause
+        .downcast_ref::<std::io::Error>()
+        .and_then(std::io::Error::get_ref);
+    cause.is::<rustls::Error>() || carried.is_some_and(|carried| is_of_tls(carried))
 }
 
 /// A token bucket of `burst` tokens that fills `qps` times a second.

@@ -2,14 +2,19 @@
 //!
 //! May use: model.
 
-use http::{HeaderValue, header};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use http::{HeaderValue, Uri, header};
+use hyper_util::client::proxy::matcher::Matcher;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 use crate::model::settings::Settings;
 
 /// Name and version of this plugin, as the API server's audit log shows it.
 const USER_AGENT: &str = concat!("velero-plugin-csi-fastpoll/", env!("CARGO_PKG_VERSION"));
+
+/// Where kube looks in a pod.
+const IN_POD: &str = "service account (KUBERNETES_SERVICE_HOST and \
+     /var/run/secrets/kubernetes.io/serviceaccount)";
 
 /// Where the client comes from.
 #[derive(Clone)]
@@ -51,18 +56,7 @@ impl ClientSource {
             context: context.clone(),
             ..KubeConfigOptions::default()
         };
-        let mut config = match (kubeconfig, context) {
-            (Some(path), _) => {
-                let file = Kubeconfig::read_from(path).map_err(|error| text(&error))?;
-                Config::from_custom_kubeconfig(file, &options)
-                    .await
-                    .map_err(|error| text(&error))?
-            }
-            (None, Some(_)) => Config::from_kubeconfig(&options)
-                .await
-                .map_err(|error| text(&error))?,
-            (None, None) => Config::infer().await.map_err(|error| text(&error))?,
-        };
+        let mut config = configuration(kubeconfig.as_deref(), &options).await?;
         // T1: kube would repeat a POST on 429, 503 and 504.
         config.default_retry = false;
         // T8: every call is limited one layer up; a connect may take no longer than the longest call.
@@ -72,6 +66,64 @@ impl ClientSource {
             .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
         Client::try_from(config).map_err(|error| text(&error))
     }
+}
+
+/// The file at `path`; without one `KUBECONFIG` or `~/.kube/config`, and where neither can be used the
+/// pod's service account.
+async fn configuration(path: Option<&str>, options: &KubeConfigOptions) -> Result<Config, String> {
+    let file = match path {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let config = match file {
+        Ok(file) => from_file(file, options).await,
+        Err(error) => Err(error),
+    };
+    match config {
+        Ok(config) => Ok(config),
+        // Velero was told which file or context to use: no other cluster will do.
+        Err(error) if path.is_some() || options.context.is_some() => Err(text(&error)),
+        Err(in_file) => Config::incluster().map_err(|in_pod| {
+            format!(
+                "{IN_POD}: {}; kubeconfig: {}",
+                text(&in_pod),
+                text(&in_file)
+            )
+        }),
+    }
+}
+
+/// The configuration for the chosen context of `file`.
+///
+/// The file's own `proxy-url` always holds, a proxy of the environment unless `NO_PROXY` exempts the API server.
+/// kube compares `NO_PROXY` with the proxy's address instead, so a proxy that is there for the object storage
+/// would get the API's requests as well (F111).
+async fn from_file(
+    file: Kubeconfig,
+    options: &KubeConfigOptions,
+) -> Result<Config, KubeconfigError> {
+    let named = named_proxy(&file, options);
+    let mut config = Config::from_custom_kubeconfig(file, options).await?;
+    let environment = Matcher::from_env().intercept(&config.cluster_url);
+    if named.is_some() {
+        config.proxy_url = named;
+    } else if environment.is_none() {
+        config.proxy_url = None;
+    }
+    Ok(config)
+}
+
+/// `proxy-url` of the cluster of the chosen context.
+fn named_proxy(file: &Kubeconfig, options: &KubeConfigOptions) -> Option<Uri> {
+    let chosen = options.context.as_ref().or(file.current_context.as_ref())?;
+    let context = file
+        .contexts
+        .iter()
+        .find(|context| context.name == *chosen)?;
+    let cluster = &context.context.as_ref()?.cluster;
+    let cluster = file.clusters.iter().find(|named| named.name == *cluster)?;
+    let proxy = cluster.cluster.as_ref()?.proxy_url.as_ref()?;
+    proxy.parse().ok()
 }
 
 fn text(error: &dyn std::error::Error) -> String {
