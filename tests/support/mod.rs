@@ -13,13 +13,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
@@ -277,14 +277,13 @@ fn futures_stream<T>(
 /// Lines of a stream, collected while they come.
 #[derive(Debug)]
 pub struct Lines {
-    lines: Arc<Mutex<Vec<String>>>,
+    lines: watch::Receiver<Vec<String>>,
     reader: JoinHandle<()>,
 }
 
 impl Lines {
     fn collect(stream: impl AsyncRead + Unpin + Send + 'static) -> Self {
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&lines);
+        let (sink, lines) = watch::channel(Vec::new());
         let reader = tokio::spawn(async move {
             let mut stream = BufReader::new(stream);
             let mut line = Vec::new();
@@ -294,9 +293,8 @@ impl Lines {
                 .is_ok_and(|read| read > 0)
             {
                 let text = String::from_utf8(std::mem::take(&mut line)).expect("stderr is UTF-8");
-                sink.lock()
-                    .unwrap()
-                    .push(text.trim_end_matches('\n').to_owned());
+                let text = text.trim_end_matches('\n').to_owned();
+                sink.send_modify(|lines: &mut Vec<String>| lines.push(text));
             }
         });
         Self { lines, reader }
@@ -304,7 +302,18 @@ impl Lines {
 
     /// What has come so far.
     pub fn so_far(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
+        self.lines.borrow().clone()
+    }
+
+    /// The first line that contains all of `texts`, once it has come.
+    pub async fn saying(&self, texts: &[&str]) -> String {
+        let mut lines = self.lines.clone();
+        let said = |line: &&String| texts.iter().all(|text| line.contains(text));
+        let wanted = lines.wait_for(|lines| lines.iter().any(|line| said(&line)));
+        let Ok(Ok(lines)) = tokio::time::timeout(PATIENCE, wanted).await else {
+            panic!("no line says {texts:?}: {:#?}", self.so_far());
+        };
+        lines.iter().find(said).cloned().unwrap_or_default()
     }
 
     /// Everything, once the stream has ended.
@@ -312,7 +321,7 @@ impl Lines {
         within(PATIENCE, self.reader)
             .await
             .expect("read stderr to its end");
-        Arc::try_unwrap(self.lines).unwrap().into_inner().unwrap()
+        self.lines.borrow().clone()
     }
 }
 
