@@ -3,4 +3,6 @@
 //! May use: proto, story, rules, cluster, model, wait.
 
 #[cfg(feature = "demo")]
+pub mod demo;
+#[cfg(feature = "demo")]
 pub mod launch;
