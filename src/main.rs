@@ -1,6 +1,7 @@
 //! Argv and environment become a mode, and the mode an exit code.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use velero_plugin_csi_fastpoll::cli::{self, Mode};
 use velero_plugin_csi_fastpoll::error::chain;
 use velero_plugin_csi_fastpoll::goplugin::calls::Calls;
 use velero_plugin_csi_fastpoll::goplugin::listener::{Candidate, Socket};
-use velero_plugin_csi_fastpoll::goplugin::server;
+use velero_plugin_csi_fastpoll::goplugin::{handshake, server};
 use velero_plugin_csi_fastpoll::{config, install, logging, velero};
 
 /// Waiting needs no more, and each worker costs start-up time (T17).
@@ -28,29 +29,24 @@ fn main() -> ExitCode {
     let cookie_given = cookie.is_given(variable(cookie.key).as_deref());
     match cli::mode(arguments, cookie_given) {
         Mode::Serve => serve(command, arguments),
-        Mode::Version => {
-            println!("velero-plugin-csi-fastpoll {}", env!("CARGO_PKG_VERSION"));
-            ExitCode::SUCCESS
-        }
-        Mode::Help => {
-            print!("{}", cli::HELP);
-            ExitCode::SUCCESS
-        }
+        Mode::Version => say(&format!(
+            "velero-plugin-csi-fastpoll {}\n",
+            env!("CARGO_PKG_VERSION")
+        )),
+        Mode::Help => say(cli::HELP),
         Mode::Install { target } => {
             match install::install(Path::new(install::OWN_EXECUTABLE), Path::new(&target)) {
-                Ok(file) => {
-                    println!("installed {}", file.display());
-                    ExitCode::SUCCESS
-                }
+                Ok(file) => say(&format!(
+                    "installed {}
+",
+                    file.display()
+                )),
                 Err(error) => failed(&chain(&error)),
             }
         }
         Mode::InstallUsage => failed("usage: velero-plugin-csi-fastpoll install TARGET"),
         Mode::Demo { arguments } => demo(&arguments),
-        Mode::NotByHand => {
-            eprint!("{}", cli::NOT_BY_HAND);
-            ExitCode::FAILURE
-        }
+        Mode::NotByHand => complain(cli::NOT_BY_HAND),
     }
 }
 
@@ -59,8 +55,27 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
+/// Text for a person who asked. A reader that has gone is no error.
+fn say(text: &str) -> ExitCode {
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+fn complain(text: &str) -> ExitCode {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::FAILURE
+}
+
 fn failed(text: &str) -> ExitCode {
-    eprintln!("velero-plugin-csi-fastpoll: {text}");
+    complain(&format!(
+        "velero-plugin-csi-fastpoll: {text}
+"
+    ))
+}
+
+/// The same for Velero, which shows only log records where a person will see them.
+fn not_served(error: &dyn std::error::Error) -> ExitCode {
+    tracing::error!(error = chain(error), "the plugin cannot serve");
     ExitCode::FAILURE
 }
 
@@ -71,7 +86,7 @@ fn serve(command: &str, arguments: &[String]) -> ExitCode {
     }
     let socket = match Socket::bind(candidates()) {
         Ok(socket) => socket,
-        Err(error) => return failed(&chain(&error)),
+        Err(error) => return not_served(&error),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -79,22 +94,18 @@ fn serve(command: &str, arguments: &[String]) -> ExitCode {
         .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return failed(&format!("start the runtime: {error}")),
+        Err(error) => return not_served(&error),
     };
     let calls = Calls::default();
     let action = Arc::new(PvcAction::new(settings, bad));
     let services = velero::services(command, action, &calls);
-    let result = runtime.block_on(server::serve(
-        socket,
-        velero::APP_PROTOCOL,
-        &calls,
-        services,
-    ));
+    let announce = |path: &Path| handshake::announce(velero::APP_PROTOCOL, path);
+    let result = runtime.block_on(server::serve(socket, announce, &calls, services));
     // A call that did not end in time must not hold the process.
     runtime.shutdown_background();
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&chain(&error)),
+        Err(error) => not_served(&error),
     }
 }
 

@@ -19,25 +19,25 @@ use crate::wait::Reason;
 #[derive(Debug, thiserror::Error)]
 pub enum ActionError {
     /// The Backup cannot be used.
-    #[error("read the backup of the request: {0}")]
+    #[error("read the backup of the request")]
     Backup(#[from] BackupError),
     /// The item cannot be used.
-    #[error("read the item of the request: {0}")]
+    #[error("read the item of the request")]
     Item(#[from] ItemError),
     /// A volume policy ConfigMap is not what Velero would take.
-    #[error("read the volume policies: {0}")]
+    #[error("read the volume policies")]
     Policy(#[from] PolicyError),
     /// The PVC is ours and its snapshot cannot be taken; the text says what to do.
-    #[error("{0}")]
+    #[error(transparent)]
     Refused(#[from] Refusal),
     /// The rules contradict each other: a fault of ours.
     #[error("internal error: {0}")]
     Undecided(&'static str),
     /// No VolumeSnapshotClass fits.
-    #[error("{0}")]
+    #[error(transparent)]
     Class(#[from] ClassError),
     /// The API server did not let us look or write.
-    #[error("{doing}: {source}")]
+    #[error("{doing}")]
     Api {
         /// What it was needed for.
         doing: String,
@@ -55,7 +55,7 @@ pub enum ActionError {
         last: String,
     },
     /// The snapshot will not come.
-    #[error("{0}")]
+    #[error(transparent)]
     Lost(#[from] Lost),
     /// The snapshot did not come in time.
     #[error("timed out after {} waiting for {waiting_for}; {last}", go_duration::short(*.after))]

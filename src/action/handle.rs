@@ -146,6 +146,7 @@ struct Observer<'a> {
     snapshot_error: Option<String>,
     content_error: Option<String>,
     errored_since: Option<Duration>,
+    said_error: Option<String>,
     warned_of_error: bool,
     warned_of_untouched: bool,
     trouble: Option<String>,
@@ -165,6 +166,7 @@ impl<'a> Observer<'a> {
             snapshot_error: None,
             content_error: None,
             errored_since: None,
+            said_error: None,
             warned_of_error: false,
             warned_of_untouched: false,
             trouble: None,
@@ -258,7 +260,6 @@ impl<'a> Observer<'a> {
 
     /// Errors that snapshotter or driver report: Info when they change, one Warn when they last.
     fn note_errors(&mut self, at: Duration, snapshot: Option<String>, content: Option<String>) {
-        let changed = snapshot != self.snapshot_error || content != self.content_error;
         let error = content.as_ref().or(snapshot.as_ref()).cloned();
         self.snapshot_error = snapshot.or_else(|| self.snapshot_error.take());
         self.content_error = content.or_else(|| self.content_error.take());
@@ -267,23 +268,25 @@ impl<'a> Observer<'a> {
             return;
         };
         let since = *self.errored_since.get_or_insert(at);
-        let name = &self.plan.made.name;
+        let volume_snapshot = &self.plan.made.name;
+        let elapsed = go_duration::short(at);
         if !self.warned_of_error && at.saturating_sub(since) >= WARN_AFTER {
             self.warned_of_error = true;
             tracing::warn!(
-                volume_snapshot = name,
-                elapsed = go_duration::short(at),
+                volume_snapshot,
+                elapsed,
                 error,
                 "the snapshot keeps failing, waiting on"
             );
-        } else if changed {
+        } else if self.said_error.as_ref() != Some(&error) {
             tracing::info!(
-                volume_snapshot = name,
-                elapsed = go_duration::short(at),
+                volume_snapshot,
+                elapsed,
                 error,
                 "the snapshot reports an error, waiting on"
             );
         }
+        self.said_error = Some(error);
     }
 
     fn note_untouched(&mut self, at: Duration, touched: bool) {
@@ -310,9 +313,12 @@ impl<'a> Observer<'a> {
             "class {}, driver {}, {} looks",
             self.plan.class, self.plan.driver, self.looks
         )];
+        // The snapshot-controller copies the content's error to the VolumeSnapshot.
+        let copied = self.snapshot_error == self.content_error;
+        let snapshot_error = if copied { &None } else { &self.snapshot_error };
         for (what, error) in [
             ("VolumeSnapshotContent error", &self.content_error),
-            ("VolumeSnapshot error", &self.snapshot_error),
+            ("VolumeSnapshot error", snapshot_error),
             ("last look", &self.trouble),
         ] {
             if let Some(error) = error {

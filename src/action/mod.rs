@@ -9,6 +9,8 @@ mod handle;
 mod memory;
 mod reads;
 mod snapshot;
+mod survey;
+mod telling;
 mod undo;
 
 use std::sync::Arc;
@@ -98,7 +100,7 @@ impl PvcAction {
             match action.cluster.snapshot_classes(&limits).await {
                 Ok(classes) => action.memory.keep_classes(classes),
                 Err(error) => {
-                    tracing::debug!(error = error.to_string(), "the warm-up did not get through")
+                    tracing::debug!(error = error.to_string(), "the warm-up did not get through");
                 }
             }
         });

@@ -44,13 +44,14 @@ impl Reader<'_> {
         let started = Stopwatch::start();
         let limit = self.limit;
         let every = move |elapsed: Option<Duration>| (next_second(elapsed), limit);
-        match wait::until(
+        // Boxed: an Execute has many reads, and each would make its future larger.
+        match Box::pin(wait::until(
             started,
             self.deadline.left(),
             every,
             self.interrupt,
             &mut attempts,
-        )
+        ))
         .await
         {
             Ok(Ok(object)) => Ok(object),

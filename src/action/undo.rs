@@ -14,11 +14,12 @@ use serde_json::json;
 use super::snapshot::Made;
 use crate::cluster::{ApiError, Cluster, Fault, Limits};
 use crate::model::go_duration;
-use crate::model::snapshot::{DeletionPolicy, VolumeSnapshotContent};
+use crate::model::snapshot::VolumeSnapshotContent;
+use crate::rules::content_marks::{ANNOTATION_UNDO, is_being_made, marks};
 use crate::wait::{self, Interrupt, Look, Looker, Seen, Stopwatch};
 
-/// Longest undo.
-const LIMIT: Duration = Duration::from_secs(30);
+/// Longest undo; with the second that a last look gets, 30 s.
+const LIMIT: Duration = Duration::from_secs(29);
 /// Longest undo once the process is told to stop: Velero kills it 2 s after Shutdown (T10).
 const LIMIT_AT_STOP: Duration = Duration::from_millis(1_300);
 /// Distance of two looks.
@@ -145,12 +146,13 @@ impl<'a> Undo<'a> {
             );
         };
         let gone_before = matches!(self.snapshot, SnapshotEnd::Gone(_));
+        let asked_before = self.snapshot != SnapshotEnd::Unknown;
         let name = format!("snapcontent-{uid}");
-        let marked = self.mark_content(&name, gone_before, limits).await;
+        let marked = self.mark_content(&name, asked_before, limits).await;
         // A content that cannot be marked must not keep the VolumeSnapshot alive.
         self.delete_snapshot(&uid, limits).await?;
         if let Some(content) = marked? {
-            self.delete_content(&content, gone_before, limits).await?;
+            self.delete_content(&content, limits).await?;
         }
         let SnapshotEnd::Gone(since) = self.snapshot else {
             return Ok(false);
@@ -219,7 +221,7 @@ impl<'a> Undo<'a> {
     async fn mark_content(
         &mut self,
         name: &str,
-        snapshot_gone: bool,
+        snapshot_deleted: bool,
         limits: &Limits,
     ) -> Result<Option<VolumeSnapshotContent>, ApiError> {
         let content = match self.cluster.content(name, limits).await {
@@ -234,7 +236,7 @@ impl<'a> Undo<'a> {
             name: name.to_owned(),
             state: "not marked for deletion yet",
         };
-        match marks(&content, snapshot_gone) {
+        match marks(&content, snapshot_deleted) {
             Some(patch) => self
                 .cluster
                 .patch_content(name, &patch, limits)
@@ -248,7 +250,6 @@ impl<'a> Undo<'a> {
     async fn delete_content(
         &mut self,
         content: &VolumeSnapshotContent,
-        snapshot_gone: bool,
         limits: &Limits,
     ) -> Result<(), ApiError> {
         let metadata = &content.metadata;
@@ -262,7 +263,7 @@ impl<'a> Undo<'a> {
                 _ => Ok(()),
             };
         }
-        let busy = metadata.annotations.contains_key(BEING_CREATED);
+        let busy = is_being_made(content);
         let state = if busy {
             "the driver is still making the snapshot"
         } else {
@@ -272,7 +273,7 @@ impl<'a> Undo<'a> {
             name: metadata.name.clone(),
             state,
         };
-        if snapshot_gone && !busy && content.handle().is_some() {
+        if !busy && content.handle().is_some() {
             self.touch(&metadata.name, limits).await?;
         }
         Ok(())
@@ -341,43 +342,4 @@ impl<'a> Undo<'a> {
             "could not see the end of the undo: check that {left} goes away, and delete it if it stays"
         );
     }
-}
-
-/// Set by the csi-snapshotter around its call of the driver; deletion waits for it.
-const BEING_CREATED: &str = "snapshot.storage.kubernetes.io/volumesnapshot-being-created";
-/// Set by the snapshot-controller when the VolumeSnapshot is deleted; without it nothing is.
-const BEING_DELETED: &str = "snapshot.storage.kubernetes.io/volumesnapshot-being-deleted";
-/// Keeps a content until the csi-snapshotter has deleted the storage's snapshot.
-const CONTENT_FINALIZER: &str =
-    "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection";
-/// Ours: changed to make the csi-snapshotter look again.
-const ANNOTATION_UNDO: &str = "velero-plugin-csi-fastpoll/undo";
-
-/// The merge patch that gives the content what it lacks, or nothing.
-///
-/// The finalizer comes before everything else: a content without it would vanish at its DELETE while the
-/// driver is at work, and the storage's snapshot would stay for ever.
-fn marks(content: &VolumeSnapshotContent, snapshot_gone: bool) -> Option<serde_json::Value> {
-    let metadata = &content.metadata;
-    let mut patch = json!({});
-    let mut changed = false;
-    if content.spec.deletion_policy != Some(DeletionPolicy::Delete) {
-        patch["spec"] = json!({"deletionPolicy": "Delete"});
-        changed = true;
-    }
-    let unprotected =
-        !metadata.is_being_deleted() && !metadata.finalizers.iter().any(|f| f == CONTENT_FINALIZER);
-    if unprotected {
-        let mut finalizers = metadata.finalizers.clone();
-        finalizers.push(CONTENT_FINALIZER.to_owned());
-        patch["metadata"]["finalizers"] = json!(finalizers);
-        patch["metadata"]["resourceVersion"] = json!(metadata.resource_version);
-        changed = true;
-    }
-    // While the VolumeSnapshot is there its controller sets this itself.
-    if snapshot_gone && !metadata.annotations.contains_key(BEING_DELETED) {
-        patch["metadata"]["annotations"] = json!({BEING_DELETED: "yes"});
-        changed = true;
-    }
-    changed.then_some(patch)
 }

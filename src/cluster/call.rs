@@ -81,11 +81,14 @@ impl Cluster {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(object) => Ok(object),
                 Err(error) => Err(ApiError {
-                    call,
+                    call: Box::new(call),
                     fault: Fault::Unreadable(error.to_string()),
                 }),
             },
-            Err(fault) => Err(ApiError { call, fault }),
+            Err(fault) => Err(ApiError {
+                call: Box::new(call),
+                fault,
+            }),
         }
     }
 

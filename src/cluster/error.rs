@@ -12,7 +12,7 @@ use super::request::Call;
 #[error("{call}: {fault}")]
 pub struct ApiError {
     /// What was asked, of which object.
-    pub call: Call,
+    pub call: Box<Call>,
     /// What came back.
     pub fault: Fault,
 }

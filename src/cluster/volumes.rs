@@ -123,7 +123,7 @@ impl Cluster {
             }
         }
         Err(ApiError {
-            call,
+            call: Box::new(call),
             fault: Fault::Unreadable(format!("the list has over {MAX_PAGES} pages")),
         })
     }

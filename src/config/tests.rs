@@ -31,7 +31,8 @@ fn nothing_set_gives_the_defaults() {
 fn early_switch_follows_ours_then_upstreams_name() {
     const OURS: &str = "VELERO_CSI_EARLY_FAST_POLL";
     const UPSTREAM: &str = "CSI_SNAPSHOT_EARLY_FREQUENT_POLLING";
-    let table: [(&[(&str, &str)], bool, Option<&str>, usize); 10] = [
+    type Row<'a> = (&'a [(&'a str, &'a str)], bool, Option<&'static str>, usize);
+    let table: [Row<'_>; 10] = [
         (&[], false, None, 0),
         (&[(OURS, "true")], true, Some(OURS), 0),
         (&[(OURS, "0")], false, Some(OURS), 0),

@@ -62,9 +62,10 @@ enum Refusal {
 impl fmt::Display for NoPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cannot create a unix socket in any directory")?;
-        for (candidate, refusal) in &self.tried {
+        for (index, (candidate, refusal)) in self.tried.iter().enumerate() {
             let Candidate { origin, directory } = candidate;
-            write!(f, "\n  {origin} ({}): {refusal}", directory.display())?;
+            let before = if index == 0 { ": " } else { "; " };
+            write!(f, "{before}{origin} ({}): {refusal}", directory.display())?;
         }
         Ok(())
     }

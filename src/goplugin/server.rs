@@ -1,6 +1,7 @@
 //! The life of a plugin process between its handshake and its end.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::net::UnixListener;
@@ -11,7 +12,6 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 
 use super::calls::Calls;
-use super::handshake;
 use super::listener::{NoPlace, Socket};
 use super::process::{self, Signals};
 use super::support::Support;
@@ -26,6 +26,10 @@ pub const MESSAGE_LIMIT: usize = 64 * 1024 * 1024 + 64 * 1024;
 
 /// The host kills 2 s after Shutdown; what cannot be taken back by then is only named (T10).
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
+
+/// When no call runs any more, answers need only a moment to leave. A host that has stopped
+/// reading gets no more than this.
+const FLUSH_LIMIT: Duration = Duration::from_millis(300);
 
 /// The service name under which go-plugin asks for health.
 const HEALTH_NAME: &str = "plugin";
@@ -59,11 +63,13 @@ pub enum ServeError {
 /// Serves `services` and go-plugin's own on `socket` until Shutdown, SIGTERM or the host's
 /// death, then waits a moment for running calls. The socket is removed in every case.
 ///
+/// `announce` tells the host the socket's path; everything is ready when it is called.
+///
 /// # Errors
 /// Serving could not begin, or the server broke.
 pub async fn serve(
     socket: Socket,
-    app_protocol: u32,
+    announce: impl FnOnce(&Path) -> io::Result<()>,
     calls: &Calls,
     mut services: RoutesBuilder,
 ) -> Result<(), ServeError> {
@@ -84,7 +90,7 @@ pub async fn serve(
         .add_service(GrpcControllerServer::new(support))
         .add_service(health_service);
 
-    handshake::announce(app_protocol, &path).map_err(ServeError::Handshake)?;
+    announce(&path).map_err(ServeError::Handshake)?;
 
     let connections = UnixListenerStream::new(listener).then(|accepted| async {
         if accepted.is_err() {
@@ -107,22 +113,32 @@ pub async fn serve(
         calls.stop().cancel();
         result
     };
+    let watching = process::watch(signals, host, calls.stop());
     let running = async {
-        process::watch(signals, host, calls.stop()).await;
+        calls.stop().cancelled().await;
         calls.ended().await;
     };
     // An orderly end has sent every answer and waited for every call, also for those whose
     // client has gone.
     let result = tokio::select! {
-        (result, ()) = async { tokio::join!(serving, running) } => result.map_err(ServeError::from),
-        () = stop_limit(calls) => Ok(()),
+        (result, (), ()) = async { tokio::join!(serving, watching, running) } => {
+            result.map_err(ServeError::from)
+        }
+        () = late(calls) => Ok(()),
     };
     drop(place);
     result
 }
 
 /// Completes when a stop has taken as long as it may.
-async fn stop_limit(calls: &Calls) {
+async fn late(calls: &Calls) {
     calls.stop().cancelled().await;
-    wait::pause(STOP_LIMIT).await;
+    let flushed = async {
+        calls.ended().await;
+        wait::pause(FLUSH_LIMIT).await;
+    };
+    tokio::select! {
+        () = flushed => {}
+        () = wait::pause(STOP_LIMIT) => {}
+    }
 }

@@ -119,14 +119,16 @@ fn is_own(metadata: &Metadata<'_>) -> bool {
     metadata.target().starts_with(OWN)
 }
 
-/// T13: an Error of a library would make the backup PartiallyFailed, so none of theirs is more
-/// than Debug.
+/// T13: an Error of a library would make the backup PartiallyFailed, so what a library tells
+/// people is Debug, and its own Debug, a line for every HTTP/2 frame, is Trace.
 fn effective_level(metadata: &Metadata<'_>) -> Level {
     let level = *metadata.level();
     if is_own(metadata) {
         level
+    } else if level <= Level::INFO {
+        Level::DEBUG
     } else {
-        level.max(Level::DEBUG)
+        Level::TRACE
     }
 }
 

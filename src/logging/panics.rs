@@ -31,7 +31,44 @@ fn place_of(file: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing_subscriber::layer::SubscriberExt;
+
     use super::*;
+    use crate::logging::JsonLayer;
+
+    /// P-21, A 7.4: not the runtime's own text, and with the fields of the call that panicked.
+    #[test]
+    fn panic_is_one_error_line_with_its_place_and_the_fields_around_it() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&lines);
+        let layer = JsonLayer::new(tracing::Level::INFO, move |line: &[u8]| {
+            sink.lock()
+                .unwrap()
+                .push(serde_json::from_slice(line).unwrap());
+        });
+        let registry = tracing_subscriber::registry().with(layer);
+        let before = panic::take_hook();
+        install_hook();
+        let caught = tracing::subscriber::with_default(registry, || {
+            let _span = tracing::info_span!("execute", namespace = "db", pvc = "data").entered();
+            panic::catch_unwind(|| panic!("odd {}", 1))
+        });
+        panic::set_hook(before);
+        assert!(caught.is_err());
+        let lines: Vec<serde_json::Value> = std::mem::take(&mut lines.lock().unwrap());
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0]["@level"], "error");
+        assert_eq!(lines[0]["@message"], "plugin panicked: odd 1");
+        assert_eq!(lines[0]["pvc"], "data");
+        assert!(
+            lines[0]["logSource"]
+                .as_str()
+                .unwrap()
+                .starts_with("src/logging/panics.rs:")
+        );
+    }
 
     #[test]
     fn absolute_path_is_cut_to_its_last_parts() {

@@ -14,10 +14,10 @@ use super::decode::{self, DecodeError, null_is_default};
 use super::go_duration::GoDuration;
 
 /// How long a snapshot handle is waited for if the Backup does not say: Velero's own default.
-pub const DEFAULT_CSI_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(600);
+pub const DEFAULT_CSI_SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Longer than any snapshot takes; a larger value is a typing mistake that would wait for ever.
-pub const MAX_CSI_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+pub const MAX_CSI_SNAPSHOT_TIMEOUT: Duration = Duration::from_hours(365 * 24);
 
 /// A Backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! May use: `decode`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use indexmap::IndexMap;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -21,8 +22,9 @@ const API_VERSION: &str = "v1";
 
 static NO_ENTRIES: BTreeMap<String, String> = BTreeMap::new();
 
-/// A PersistentVolumeClaim as Velero sent it.
-#[derive(Clone, Debug)]
+/// A PersistentVolumeClaim as Velero sent it. Its debug form is its name: the rest may be large
+/// and is not for logs.
+#[derive(Clone)]
 pub struct Item {
     raw: Vec<u8>,
     claim: PersistentVolumeClaim,
@@ -59,6 +61,12 @@ pub enum ItemError {
 struct Head {
     kind: Option<String>,
     api_version: Option<String>,
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Item({}/{})", self.namespace, self.name)
+    }
 }
 
 impl Item {
@@ -223,7 +231,7 @@ type Object = IndexMap<String, Box<RawValue>>;
 
 /// A changed copy of an item. Keys that exist keep their place, new ones are appended; a map that
 /// is missing or null is made. Everything else stays as it was written, numbers included.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ItemEdit<'a> {
     raw: &'a [u8],
     labels: Entries,
@@ -255,13 +263,13 @@ impl ItemEdit<'_> {
     /// # Errors
     /// A map on the way is no JSON object. That cannot happen with an item that was decoded.
     pub fn into_bytes(self) -> Result<Vec<u8>, ItemError> {
-        let changes: [(&[&str], Entries); 3] = [
+        let edits: [(&[&str], Entries); 3] = [
             (&["metadata", "labels"], self.labels),
             (&["metadata", "annotations"], self.annotations),
             (&["spec", "resources", "requests"], self.requests),
         ];
         let mut bytes = self.raw.to_vec();
-        for (path, entries) in changes {
+        for (path, entries) in edits {
             if !entries.is_empty() {
                 let root: Box<RawValue> = decode::json(&bytes)?;
                 let changed = set_at(Some(&root), path, &entries)?;
@@ -289,13 +297,16 @@ fn set_at(
         map.insert((*first).to_owned(), inner);
     } else {
         for (key, value) in entries {
-            map.insert((*key).to_owned(), to_raw_value(value).map_err(unwritable)?);
+            map.insert(
+                (*key).to_owned(),
+                to_raw_value(value).map_err(|error| unwritable(&error))?,
+            );
         }
     }
-    to_raw_value(&map).map_err(unwritable)
+    to_raw_value(&map).map_err(|error| unwritable(&error))
 }
 
-fn unwritable(error: serde_json::Error) -> DecodeError {
+fn unwritable(error: &serde_json::Error) -> DecodeError {
     DecodeError {
         field: ".".to_owned(),
         reason: error.to_string(),

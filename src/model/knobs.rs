@@ -45,7 +45,7 @@ pub const FLOOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A shorter limit would fail healthy calls.
 pub const FLOOR_CALL_TIMEOUT: Duration = Duration::from_millis(100);
 /// Longer than any backup waits; a larger value is a typing mistake.
-pub const MAXIMUM: Duration = Duration::from_secs(24 * 3600);
+pub const MAXIMUM: Duration = Duration::from_hours(24);
 
 /// Go's words for true and false (strconv.ParseBool), as an accepted form.
 pub const ACCEPTED_BOOL: &str = "1, t, T, TRUE, true, True, 0, f, F, FALSE, false or False";

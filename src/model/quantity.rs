@@ -70,6 +70,10 @@ pub fn binary_si(bytes: i64) -> String {
     };
     let mut number = bytes;
     let mut suffix = "";
+    if bytes == i64::MIN {
+        // Go cannot negate it, and leaves it as it is.
+        return bytes.to_string();
+    }
     for &next in suffixes.iter().skip(1) {
         if number == 0 || number % divisor != 0 {
             break;

@@ -172,10 +172,14 @@ pub struct VolumeSnapshotContentStatus {
 }
 
 impl VolumeSnapshotContent {
-    /// The storage's name of the snapshot; empty text counts as present, as for Velero (B 1.3 e).
+    /// The storage's name of the snapshot. An empty one is none (F22); for Velero it would be one (B 1.3 e).
     #[must_use]
     pub fn handle(&self) -> Option<&str> {
-        self.status.as_ref()?.snapshot_handle.as_deref()
+        self.status
+            .as_ref()?
+            .snapshot_handle
+            .as_deref()
+            .filter(|handle| !handle.is_empty())
     }
 
     /// The last failure, if one is reported.
@@ -248,9 +252,9 @@ mod tests {
     }
 
     #[test]
-    fn empty_handle_then_present_b1_3e() {
+    fn empty_handle_then_none_f22() {
         let content: VolumeSnapshotContent = json(br#"{"status":{"snapshotHandle":""}}"#).unwrap();
-        assert_eq!(content.handle(), Some(""));
+        assert_eq!(content.handle(), None);
     }
 
     #[test]

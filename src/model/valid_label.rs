@@ -2,6 +2,8 @@
 //!
 //! May use: nothing of this crate.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest, Sha256};
 
 /// Longest label value and object-name label that Kubernetes accepts, in bytes.
@@ -31,7 +33,8 @@ pub fn get_valid_name(text: &str) -> String {
         keep - whole,
     ));
     for byte in Sha256::digest(text.as_bytes()).iter().take(HASH_DIGITS / 2) {
-        name.push_str(&format!("{byte:02x}"));
+        // Writing to a String cannot fail.
+        let _ = write!(name, "{byte:02x}");
     }
     name
 }

@@ -6,207 +6,25 @@
 //! [`not_bound`]), then [`decide`], and once more with the pods if it asks for them.
 //! May use: model, `fs_backup`, `volume_policy`.
 
-use std::fmt;
+mod verdict;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 
 use super::fs_backup::fs_backup_of;
-use super::volume_policy::{Action, ActionKind, VolumeFacts, VolumePolicies};
+use super::volume_policy::{Action, ActionKind, VolumeFacts};
 use crate::model::backup::Backup;
 use crate::model::item::Item;
 use crate::model::names::{
     ANNOTATION_TAKE_OVER, FEATURE_CSI, LABEL_BACKUP_NAME, PLUGIN, POLICY_HANDLER,
     VOLUME_SNAPSHOT_NAME,
 };
-use crate::model::pod::Pod;
 use crate::model::settings::Settings;
 use crate::model::valid_label::get_valid_name;
+use verdict::names_this_plugin;
+pub use verdict::{Because, Decision, Early, Facts, Level, NotBound, Refusal, VolumeLookup, Why};
 
 /// Annotation by which Kubernetes marks an in-tree volume that a CSI driver serves.
 const ANNOTATION_MIGRATED_TO: &str = "pv.kubernetes.io/migrated-to";
-
-/// Why a claim is left alone, in one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why {
-    /// How loudly to say it.
-    pub level: Level,
-    /// What to say.
-    pub text: String,
-}
-
-/// How loudly a reason is logged. Warn is counted by Velero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// For a developer.
-    Debug,
-    /// The one line of this decision.
-    Info,
-    /// A claim that probably nobody backs up.
-    Warn,
-    /// A mistake in the set-up of the backup: the first time as Warn, then as Info.
-    WarnOncePerBackup,
-}
-
-/// The answer before anything is read from the cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Early {
-    /// Echo the item.
-    Leave(Why),
-    /// Read the policies and the volume.
-    GoOn,
-}
-
-/// What reading the PersistentVolume gave.
-#[derive(Clone, Debug, PartialEq)]
-pub enum VolumeLookup<'a> {
-    /// It is there.
-    Found(&'a PersistentVolume),
-    /// It was not looked for, since the claim is [`not_bound`].
-    NotBound(NotBound),
-    /// It does not exist; the text says what the API server answered.
-    Missing(String),
-    /// It could not be read; the text says why.
-    Unreadable(String),
-}
-
-/// Why a claim has no volume. The texts are Velero's (R-6, R-7).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotBound {
-    /// `spec.volumeName` is empty.
-    #[error("PVC {claim} has no volume backing this claim")]
-    NoVolume {
-        /// `namespace/name`.
-        claim: String,
-    },
-    /// `status.phase` is not `Bound`.
-    #[error("PVC {claim} is in phase {phase} and is not bound to a volume")]
-    Phase {
-        /// `namespace/name`.
-        claim: String,
-        /// `Pending`, `Lost`, or empty.
-        phase: String,
-    },
-}
-
-/// All that the decision depends on.
-#[derive(Clone, Debug)]
-pub struct Facts<'a> {
-    /// The backup.
-    pub backup: &'a Backup,
-    /// The claim.
-    pub item: &'a Item,
-    /// Its volume.
-    pub volume: VolumeLookup<'a>,
-    /// The backup's policies, followed by the global ones.
-    pub policies: &'a VolumePolicies,
-    /// The pods of the claim's namespace, once [`Decision::NeedPods`] has asked for them.
-    pub pods: Option<&'a [Pod]>,
-}
-
-/// What is to be done with a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Echo the item.
-    Leave(Why),
-    /// Take the snapshot.
-    Snapshot(Because),
-    /// Read the pods of this namespace and decide again.
-    NeedPods {
-        /// Where to look.
-        namespace: String,
-    },
-    /// The claim is ours, and its snapshot cannot be taken.
-    Refuse(Refusal),
-}
-
-/// Why a snapshot is ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Because {
-    /// A volume policy names this plugin, or says `snapshot` and nobody has taken it.
-    Policy(Action),
-    /// The backup has `snapshotVolumes: false` and hands its claims to us.
-    TakeOver,
-    /// Nothing speaks against a snapshot, and nobody has taken it.
-    Default,
-}
-
-/// Why a snapshot that would be ours cannot be taken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is no volume.
-    #[error(transparent)]
-    NotBound(#[from] NotBound),
-    /// The volume cannot be read (R-8).
-    #[error("failed to get PV {volume} for PVC {claim}: {reason}")]
-    NoVolume {
-        /// Name of the PersistentVolume.
-        volume: String,
-        /// `namespace/name`.
-        claim: String,
-        /// What the API server answered.
-        reason: String,
-    },
-    /// The snapshot-controller refuses claims that are being deleted, and would do so until the
-    /// time is up.
-    #[error("PVC {claim} is being deleted, so no snapshot of it can be taken")]
-    BeingDeleted {
-        /// `namespace/name`.
-        claim: String,
-    },
-    /// A plain snapshot would be restored without its data (C-12).
-    #[error(
-        "PVC {claim}: this backup has snapshotMoveData set, and {PLUGIN} does not move snapshot \
-         data yet; set snapshotMoveData to false, or let Velero take this PVC by removing what \
-         hands it to {PLUGIN}"
-    )]
-    DataMovement {
-        /// `namespace/name`.
-        claim: String,
-    },
-    /// Snapshots of single volumes are not the consistent group that was asked for.
-    #[error(
-        "PVC {claim} is in volume group {label}, and {PLUGIN} does not take group snapshots yet; \
-         remove the label, or let Velero take this PVC by removing what hands it to {PLUGIN}"
-    )]
-    VolumeGroup {
-        /// `namespace/name`.
-        claim: String,
-        /// `key=value`.
-        label: String,
-    },
-}
-
-impl Because {
-    /// The class that the volume policy asks for.
-    #[must_use]
-    pub fn snapshot_class(&self) -> Option<&str> {
-        match self {
-            Self::Policy(action) => action.parameter("snapshotClass"),
-            Self::TakeOver | Self::Default => None,
-        }
-    }
-}
-
-impl fmt::Display for Because {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Policy(action) if names_us(action) => {
-                write!(
-                    f,
-                    "a volume policy with action {} names this plugin",
-                    action.kind.as_str()
-                )
-            }
-            Self::Policy(action) => {
-                write!(f, "a volume policy has action {}", action.kind.as_str())
-            }
-            Self::TakeOver => write!(f, "the backup's annotation {ANNOTATION_TAKE_OVER}"),
-            Self::Default => {
-                f.write_str("nothing speaks against a snapshot and nobody has taken it")
-            }
-        }
-    }
-}
 
 /// The decisions that need nothing but the request: finalizing (R-3), Velero without its CSI
 /// feature, and a claim that the built-in action has taken in this very backup (C-3).
@@ -231,7 +49,7 @@ pub fn before_reading(backup: &Backup, item: &Item, settings: &Settings) -> Earl
         });
     }
     match taken_as(backup, item) {
-        Some(snapshot) => Early::Leave(info(format!(
+        Some(snapshot) => Early::Leave(Why::info(format!(
             "Velero has taken this PVC already, as VolumeSnapshot {snapshot}"
         ))),
         None => Early::GoOn,
@@ -285,7 +103,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
 fn by_policy(facts: &Facts<'_>, seen: &VolumeFacts, action: &Action) -> Decision {
     let kind = action.kind.as_str();
     match action.kind {
-        ActionKind::Custom | ActionKind::Skip if names_us(action) => {
+        ActionKind::Custom | ActionKind::Skip if names_this_plugin(action) => {
             ours(facts, seen, Because::Policy(action.clone()))
         }
         ActionKind::Snapshot => ours(facts, seen, Because::Policy(action.clone())),
@@ -297,12 +115,12 @@ fn by_policy(facts: &Facts<'_>, seen: &VolumeFacts, action: &Action) -> Decision
                  parameters: {{{POLICY_HANDLER}: {PLUGIN}}}"
             ),
         }),
-        ActionKind::Custom => Decision::Leave(info(match action.handler() {
+        ActionKind::Custom => Decision::Leave(Why::info(match action.handler() {
             Some(handler) => format!("a volume policy hands this PVC to {handler}"),
             None => "a volume policy hands this PVC to another plugin".to_owned(),
         })),
         ActionKind::Skip | ActionKind::FsBackup => {
-            Decision::Leave(info(format!("a volume policy has action {kind}")))
+            Decision::Leave(Why::info(format!("a volume policy has action {kind}")))
         }
     }
 }
@@ -333,7 +151,7 @@ fn without_policy(facts: &Facts<'_>, seen: &VolumeFacts) -> Decision {
         };
         let by_default = facts.backup.default_volumes_to_fs_backup == Some(true);
         if let Some(chosen) = fs_backup_of(pods, namespace, name, by_default) {
-            return Decision::Leave(info(format!(
+            return Decision::Leave(Why::info(format!(
                 "backed up by file system, as volume {} of pod {}",
                 chosen.volume, chosen.pod
             )));
@@ -350,7 +168,7 @@ fn take_over(backup: &Backup) -> Result<(), Why> {
         .map(String::as_str)
     {
         Some("true") => Ok(()),
-        None | Some("" | "false") => Err(info("the backup has snapshotVolumes: false".to_owned())),
+        None | Some("" | "false") => Err(Why::info("the backup has snapshotVolumes: false")),
         Some(other) => Err(Why {
             level: Level::WarnOncePerBackup,
             text: format!(
@@ -412,7 +230,7 @@ fn not_csi(volume: &PersistentVolume, seen: &VolumeFacts, because: &Because) -> 
         );
     }
     let alone = match because {
-        Because::Policy(action) => names_us(action),
+        Because::Policy(action) => names_this_plugin(action),
         Because::TakeOver | Because::Default => false,
     };
     if alone {
@@ -425,10 +243,6 @@ fn not_csi(volume: &PersistentVolume, seen: &VolumeFacts, because: &Because) -> 
         level: if alone { Level::Warn } else { Level::Info },
         text,
     }
-}
-
-fn names_us(action: &Action) -> bool {
-    action.handler() == Some(PLUGIN)
 }
 
 fn found<'a>(facts: &Facts<'a>) -> Option<&'a PersistentVolume> {
@@ -448,13 +262,6 @@ fn no_volume(item: &Item, reason: &str) -> Refusal {
 
 fn claim_of(item: &Item) -> String {
     format!("{}/{}", item.namespace(), item.name())
-}
-
-fn info(text: String) -> Why {
-    Why {
-        level: Level::Info,
-        text,
-    }
 }
 
 #[cfg(test)]

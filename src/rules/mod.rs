@@ -3,6 +3,7 @@
 //! May use: model. No async, no client, no clock, no environment, no log.
 
 pub mod cadence;
+pub mod content_marks;
 pub mod eligibility;
 pub mod fs_backup;
 pub mod labels;

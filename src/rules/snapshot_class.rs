@@ -247,7 +247,8 @@ fn seen(classes: &[&VolumeSnapshotClass], wishes: &Wishes<'_>, warnings: &[Strin
         let names = others
             .iter()
             .map(|class| format!("{} ({})", class.metadata.name, class.driver));
-        text.push_str(&format!(", classes of other drivers: {}", list(names)));
+        text.push_str(", classes of other drivers: ");
+        text.push_str(&list(names));
     }
     for warning in warnings {
         text.push_str("; ");
@@ -258,11 +259,12 @@ fn seen(classes: &[&VolumeSnapshotClass], wishes: &Wishes<'_>, warnings: &[Strin
 
 fn list(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(LISTED);
-    let mut text = names.take(LISTED).collect::<Vec<_>>().join(", ");
+    let text = names.take(LISTED).collect::<Vec<_>>().join(", ");
     if more > 0 {
-        text.push_str(&format!(" and {more} more"));
+        format!("{text} and {more} more")
+    } else {
+        text
     }
-    text
 }
 
 #[cfg(test)]

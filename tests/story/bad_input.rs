@@ -3,15 +3,16 @@
 use serde_json::{Value, json};
 use velero_plugin_csi_fastpoll::error::ErrorKind;
 
-use crate::bench::{Bench, early};
+use crate::bench::{Bench, early, text};
 
 async fn refused_item(item: &[u8], kind: ErrorKind, names: &str) {
     let bench = Bench::new(early());
     let error = bench.execute_item(item.to_vec()).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     assert!(
-        error.to_string().contains(names),
-        "{error} should name {names}"
+        text(&error).contains(names),
+        "{} should name {names}",
+        text(&error)
     );
     assert_eq!(bench.writes(), 0);
     assert_eq!(bench.log.errors(), 1);
@@ -71,8 +72,9 @@ async fn unreadable_backup_then_invalid_input_naming_the_field() {
         let error = bench.execute().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
         assert!(
-            error.to_string().contains(names),
-            "{error} should name {names}"
+            text(&error).contains(names),
+            "{} should name {names}",
+            text(&error)
         );
         assert!(bench.api.requests().is_empty());
         assert_eq!(bench.log.errors(), 1);
@@ -95,7 +97,7 @@ async fn policy_that_velero_would_not_take_then_an_error_naming_the_config_map()
         bench.policy(yaml);
         let error = bench.execute().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FailedPrecondition, "{error}");
-        assert!(error.to_string().contains("velero/policies"), "{error}");
+        assert!(text(&error).contains("velero/policies"), "{error}");
         assert_eq!(bench.writes(), 0);
     }
 }
@@ -112,11 +114,11 @@ async fn policy_config_map_with_two_keys_or_none_at_all_then_an_error() {
     );
     bench.backup["spec"]["resourcePolicy"]["name"] = json!("two");
     let error = bench.execute().await.unwrap_err();
-    assert!(error.to_string().contains("velero/two"), "{error}");
+    assert!(text(&error).contains("velero/two"), "{error}");
 
     let mut bench = Bench::new(early());
     bench.backup["spec"]["resourcePolicy"] = json!({"kind": "ConfigMap", "name": "missing"});
     let error = bench.execute().await.unwrap_err();
-    assert!(error.to_string().contains("velero/missing"), "{error}");
+    assert!(text(&error).contains("velero/missing"), "{error}");
     assert_eq!(bench.writes(), 0);
 }

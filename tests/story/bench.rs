@@ -14,6 +14,11 @@ use velero_plugin_csi_fastpoll::cluster::ClientSource;
 use velero_plugin_csi_fastpoll::model::settings::{BadSetting, EarlySwitch, Settings};
 use velero_plugin_csi_fastpoll::wait::Interrupt;
 
+/// The whole text of an error, as Velero gets it.
+pub fn text(error: &ActionError) -> String {
+    velero_plugin_csi_fastpoll::error::chain(error)
+}
+
 pub const DRIVER: &str = "csi.example.com";
 pub const BACKUP_UID: &str = "2f1c6a2e-6f0b-4d55-9a3e-0a1b2c3d4e5f";
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use tracing::Level;
 use velero_plugin_csi_fastpoll::model::settings::{BadSetting, Settings};
 
-use crate::bench::{Bench, early};
+use crate::bench::{Bench, early, text};
 
 /// F23, F39, F115: everything to find the snapshot again.
 #[tokio::test(start_paused = true)]
@@ -36,7 +36,11 @@ async fn snapshot_succeeds_then_one_line_per_backup_and_one_per_pvc_and_nothing_
 /// F07, F17: 25 minutes of waiting are not 300 lines.
 #[tokio::test(start_paused = true)]
 async fn long_wait_then_a_line_every_thirty_seconds() {
-    let mut bench = Bench::new(early());
+    let options = kube_api::ControllerOptions {
+        csi_timeout: std::time::Duration::from_secs(3600),
+        ..Default::default()
+    };
+    let mut bench = Bench::with(early(), options, "Delete", Vec::new());
     bench.timeout("25m");
     bench
         .storage()
@@ -101,7 +105,11 @@ async fn backup_annotations_then_they_override_the_settings_for_this_backup() {
 async fn execute_fails_then_exactly_one_error_line() {
     let bench = Bench::new(early());
     bench.api.remove("volumesnapshotclasses", "", "gold");
-    let error = bench.execute().await.unwrap_err().to_string();
+    let error = bench
+        .execute()
+        .await
+        .map_err(|error| text(&error))
+        .unwrap_err();
     let errors = bench.log.of(Level::ERROR);
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].fields["error"], error);

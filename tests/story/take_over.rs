@@ -6,7 +6,7 @@ use velero_plugin_csi_fastpoll::action::Answer;
 use velero_plugin_csi_fastpoll::error::ErrorKind;
 use velero_plugin_csi_fastpoll::model::settings::Settings;
 
-use crate::bench::{BACKUP_UID, Bench, DRIVER, early};
+use crate::bench::{BACKUP_UID, Bench, DRIVER, early, text};
 
 fn policy(action: &str) -> String {
     format!(
@@ -245,7 +245,7 @@ async fn pvc_is_not_bound_then_the_error_of_the_built_in_unless_a_policy_skips_i
         .await
         .unwrap_err();
     assert_eq!(
-        error.to_string(),
+        text(&error),
         "PVC shop/data is in phase Lost and is not bound to a volume"
     );
     assert_eq!(error.kind(), ErrorKind::FailedPrecondition);
@@ -257,7 +257,7 @@ async fn pvc_is_not_bound_then_the_error_of_the_built_in_unless_a_policy_skips_i
         .await
         .unwrap_err();
     assert_eq!(
-        error.to_string(),
+        text(&error),
         "PVC shop/data has no volume backing this claim"
     );
     assert!(bench.requests("get", "persistentvolumes").is_empty());
@@ -279,7 +279,7 @@ async fn what_comes_later_is_asked_for_then_a_clear_refusal_and_no_write() {
     let mut bench = Bench::new(early());
     bench.backup["spec"]["snapshotMoveData"] = json!(true);
     let error = bench.execute().await.unwrap_err();
-    assert!(error.to_string().contains("snapshotMoveData"), "{error}");
+    assert!(text(&error).contains("snapshotMoveData"), "{error}");
     assert_eq!(error.kind(), ErrorKind::FailedPrecondition);
     assert_eq!(bench.writes(), 0);
 
@@ -290,10 +290,7 @@ async fn what_comes_later_is_asked_for_then_a_clear_refusal_and_no_write() {
         .execute_item(item.to_string().into_bytes())
         .await
         .unwrap_err();
-    assert!(
-        error.to_string().contains("velero.io/volume-group"),
-        "{error}"
-    );
+    assert!(text(&error).contains("velero.io/volume-group"), "{error}");
     assert_eq!(bench.writes(), 0);
 }
 
@@ -345,7 +342,7 @@ async fn only_the_provisioner_has_a_class_then_it_is_used() {
     bench
         .api
         .edit("storageclasses", "", &format!("sc-{DRIVER}"), |sc| {
-            sc["provisioner"] = json!("old.example.com")
+            sc["provisioner"] = json!("old.example.com");
         });
     bench.execute().await.unwrap();
     assert_eq!(
@@ -361,11 +358,9 @@ async fn no_class_fits_then_an_error_that_says_what_to_do() {
     bench.api.remove("volumesnapshotclasses", "", "gold");
     let error = bench.execute().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FailedPrecondition);
-    assert!(error.to_string().contains(DRIVER), "{error}");
+    assert!(text(&error).contains(DRIVER), "{error}");
     assert!(
-        error
-            .to_string()
-            .contains("velero.io/csi-volumesnapshot-class"),
+        text(&error).contains("velero.io/csi-volumesnapshot-class"),
         "{error}"
     );
     assert_eq!(bench.writes(), 0);

@@ -6,7 +6,7 @@ use kube_api::{ControllerOptions, DriverError, Fault, Matcher, When, seed};
 use velero_plugin_csi_fastpoll::action::ActionError;
 use velero_plugin_csi_fastpoll::wait::Reason;
 
-use crate::bench::{Bench, early, names};
+use crate::bench::{Bench, early, names, text};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -193,7 +193,7 @@ async fn another_snapshot_took_the_name_then_it_is_spared() {
         bench.api.put(object).unwrap();
     };
     let (result, ()) = tokio::join!(bench.execute(), stranger);
-    let error = result.unwrap_err().to_string();
+    let error = result.map_err(|error| text(&error)).unwrap_err();
     assert!(error.contains("another one has its name now"), "{error}");
     assert_eq!(bench.snapshot()["metadata"]["uid"], "another");
     assert!(
@@ -226,9 +226,9 @@ async fn process_is_told_to_stop_then_execute_is_back_within_one_and_a_half_seco
     for hangs in [false, true] {
         let bench = bench(ControllerOptions::default(), "Delete");
         if hangs {
-            bench.storage().hang()
+            bench.storage().hang();
         } else {
-            bench.storage().latency(S * 2)
+            bench.storage().latency(S * 2);
         }
         let stop = async {
             tokio::time::sleep(S + S / 2).await;
@@ -278,9 +278,14 @@ async fn create_is_lost_and_never_settled_then_the_undo_still_finds_it() {
         When::once(),
     );
     bench.api.fault(
-        Matcher::any(),
+        Matcher::resource("volumesnapshots").and_verb("get"),
         Fault::Refuse,
-        When::between(S / 1000, S * 35),
+        When::ALWAYS.until(S * 35),
+    );
+    bench.api.fault(
+        Matcher::on("create", "volumesnapshots"),
+        Fault::Refuse,
+        When::ALWAYS,
     );
     let error = bench.execute().await.unwrap_err();
     assert!(matches!(error, ActionError::Patience { .. }), "{error}");

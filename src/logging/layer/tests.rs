@@ -82,7 +82,7 @@ fn span_below_the_level_still_gives_its_fields() {
 fn library_error_is_debug_and_hidden_at_info() {
     let work = || {
         tracing::error!(target: "kube_client::client", "500 Internal Server Error");
-        tracing::trace!(target: "h2", "frame");
+        tracing::debug!(target: "h2", "frame");
     };
     assert!(lines_of(Level::INFO, work).is_empty());
     let lines = lines_of(Level::DEBUG, work);
@@ -111,7 +111,7 @@ fn error_field_shows_the_whole_chain() {
 #[test]
 fn log_source_field_replaces_the_place_of_the_call() {
     let lines = lines_of(Level::INFO, || {
-        tracing::error!(log_source = "src/x.rs:1", "m")
+        tracing::error!(log_source = "src/x.rs:1", "m");
     });
     assert_eq!(lines[0]["logSource"], "src/x.rs:1");
     assert!(lines[0].get("log_source").is_none());

@@ -51,7 +51,7 @@ fn backup_of_a_server_then_every_field_is_read() {
 fn bare_backup_then_three_states_and_the_default_time_out() {
     let backup =
         with_spec(r#"{"snapshotVolumes":null,"datamover":null,"resourcePolicy":null}"#).unwrap();
-    assert_eq!(backup.csi_snapshot_timeout, Duration::from_secs(600));
+    assert_eq!(backup.csi_snapshot_timeout, DEFAULT_CSI_SNAPSHOT_TIMEOUT);
     assert_eq!(backup.snapshot_volumes, None);
     assert_eq!(backup.default_volumes_to_fs_backup, None);
     assert_eq!(backup.policy_config_map(), None);

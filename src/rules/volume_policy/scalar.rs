@@ -174,3 +174,35 @@ fn print_float(number: f64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `tests/scalars.json` was written by yaml.v3 3.0.4: a plain scalar, and the string it is
+    /// after decoding it freely, printing it and decoding that into a string.
+    #[test]
+    fn plain_scalars_then_what_yaml_v3_makes_of_them_vp12() {
+        let recorded: Vec<(String, String)> =
+            serde_json::from_str(include_str!("tests/scalars.json")).unwrap();
+        for (text, expected) in recorded {
+            assert_eq!(resolve(&text).print(&text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn values_then_go_s_types_and_tags() {
+        for (text, go_type, tag) in [
+            ("~", "<nil>", "!!null"),
+            ("true", "bool", "!!bool"),
+            ("1", "int", "!!int"),
+            ("18446744073709551615", "uint64", "!!int"),
+            ("1.5", "float64", "!!float"),
+            ("2024-01-02", "time.Time", "!!timestamp"),
+            ("yes", "string", "!!str"),
+        ] {
+            let value = resolve(text);
+            assert_eq!((value.go_type(), value.tag()), (go_type, tag), "{text}");
+        }
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StrInput, Tag};
 
 use super::fault::Fault;
 use super::scalar::{self, Value};
@@ -39,8 +39,11 @@ pub(super) enum Content {
 
 /// Reads the first document; `None` if there is none.
 pub(super) fn read(text: &str) -> Result<Option<Node>, Fault> {
+    let mut options = Options::default();
+    // The feature that emits them may be on through another crate.
+    options.set_emit_comments(false);
     let mut reader = Reader {
-        parser: Parser::new_from_str(text),
+        parser: Parser::new_from_str_with_options(text, options),
         anchors: HashMap::new(),
         nodes: 0,
     };
@@ -187,7 +190,7 @@ fn merged(merge: Node, line: usize) -> Result<Vec<(Node, Node)>, Fault> {
 }
 
 /// What yaml.v3 makes of a scalar: quoted or tagged `!!str` it is text; other standard tags must
-/// fit; tags of others are ignored.
+/// fit; a lone `!` says nothing; any other tag makes it text.
 fn value_of(
     text: &str,
     style: ScalarStyle,
@@ -195,7 +198,8 @@ fn value_of(
     line: usize,
 ) -> Result<Value, Fault> {
     let Some(tag) = tag.and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:")) else {
-        let plain = style == ScalarStyle::Plain && tag.is_none_or(|tag| tag.suffix().is_empty());
+        let untagged = tag.is_none_or(|tag| tag.handle().len() + tag.suffix().len() <= 1);
+        let plain = style == ScalarStyle::Plain && untagged;
         return Ok(if plain {
             scalar::resolve(text)
         } else {

@@ -3,36 +3,46 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"log"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"google.golang.org/grpc"
 )
 
 func main() {
-	name := flag.String("name", "fastpoll.csi.test", "driver name, as in CSIDriver and VolumeSnapshotClass")
-	endpoint := flag.String("endpoint", "", "unix socket of the CSI services")
+	served := map[string]string{}
+	flag.Func("serve", "NAME=SOCKET, a driver name and the unix socket of its CSI services; may be repeated", func(value string) error {
+		name, socket, found := strings.Cut(value, "=")
+		if !found {
+			return errors.New("NAME=SOCKET is wanted")
+		}
+		served[name] = socket
+		return nil
+	})
 	control := flag.String("control", "", "unix socket of the HTTP control")
 	flag.Parse()
-	if *endpoint == "" || *control == "" {
-		log.Fatal("csidriver: --endpoint and --control are needed")
+	if len(served) == 0 || *control == "" {
+		log.Fatal("csidriver: --serve and --control are needed")
 	}
 
 	storage := newStorage()
 	behaviours := newBehaviours()
 
-	go func() {
-		log.Fatal(http.Serve(listen(*control), controlHandler(storage, behaviours)))
-	}()
-
-	server := grpc.NewServer(grpc.UnaryInterceptor(logCalls))
-	csi.RegisterIdentityServer(server, &identity{name: *name})
-	csi.RegisterControllerServer(server, &controller{storage: storage, behaviours: behaviours})
-	log.Fatal(server.Serve(listen(*endpoint)))
+	// One storage under several names: each name has a csi-snapshotter of its own, with its own time limits.
+	for name, socket := range served {
+		server := grpc.NewServer(grpc.UnaryInterceptor(logCalls))
+		csi.RegisterIdentityServer(server, &identity{name: name})
+		csi.RegisterControllerServer(server, &controller{storage: storage, behaviours: behaviours})
+		listener := listen(socket)
+		go func() { log.Fatal(server.Serve(listener)) }()
+	}
+	log.Fatal(http.Serve(listen(*control), controlHandler(storage, behaviours)))
 }
 
 func listen(path string) net.Listener {

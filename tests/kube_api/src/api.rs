@@ -12,7 +12,8 @@ use tokio::sync::watch;
 
 use crate::{
     clock::Clock,
-    fault::{Fault, FaultId, Faults, Matcher, When},
+    fault::Fault,
+    fault_rules::{FaultId, Faults, Matcher, When},
     json::{metadata, text},
     record::{Record, Recorded},
     resources::{NAMESPACES, RESOURCES, Resource},

@@ -70,7 +70,7 @@ impl KubeApi {
         let (number, fault) = self.admit(&recorded);
         let answered = match fault {
             Some(fault) => {
-                self.suffer(
+                suffer(
                     fault,
                     &recorded,
                     released,
@@ -84,43 +84,6 @@ impl KubeApi {
             self.note_answer(number, response.status().as_u16());
         }
         answered
-    }
-
-    fn suffer<'a>(
-        &'a self,
-        fault: Fault,
-        request: &'a Recorded,
-        released: Released,
-        serve: Serve<'a>,
-    ) -> Served<'a> {
-        Box::pin(async move {
-            match fault {
-                Fault::Answer(answer) => Ok(made_up(answer)),
-                Fault::AnswerWith(make) => Ok(made_up(make(request))),
-                Fault::Refuse => Err(io::Error::new(
-                    io::ErrorKind::ConnectionRefused,
-                    "connection refused",
-                )),
-                Fault::Reset => Err(io::Error::new(
-                    io::ErrorKind::ConnectionReset,
-                    "connection reset by peer",
-                )),
-                Fault::Cut => Ok(serve().map(ApiBody::cut)),
-                Fault::Hang => {
-                    released.await;
-                    Ok(serve())
-                }
-                Fault::Slow(time) => {
-                    tokio::time::sleep(time).await;
-                    Ok(serve())
-                }
-                Fault::AfterWrite(then) => {
-                    let response = serve();
-                    self.suffer(*then, request, released, Box::new(move || response))
-                        .await
-                }
-            }
-        })
     }
 
     fn serve_request(&self, request: &Request) -> Response<ApiBody> {
@@ -153,6 +116,42 @@ impl KubeApi {
         ));
         discovery::page_not_found()
     }
+}
+
+/// Lets a fault happen; `serve` gives the proper answer, when it comes to that.
+fn suffer<'a>(
+    fault: Fault,
+    request: &'a Recorded,
+    released: Released,
+    serve: Serve<'a>,
+) -> Served<'a> {
+    Box::pin(async move {
+        match fault {
+            Fault::Answer(answer) => Ok(made_up(answer)),
+            Fault::AnswerWith(make) => Ok(made_up(make(request))),
+            Fault::Refuse => Err(io::Error::new(
+                io::ErrorKind::ConnectionRefused,
+                "connection refused",
+            )),
+            Fault::Reset => Err(io::Error::new(
+                io::ErrorKind::ConnectionReset,
+                "connection reset by peer",
+            )),
+            Fault::Cut => Ok(serve().map(ApiBody::cut)),
+            Fault::Hang => {
+                released.await;
+                Ok(serve())
+            }
+            Fault::Slow(time) => {
+                tokio::time::sleep(time).await;
+                Ok(serve())
+            }
+            Fault::AfterWrite(then) => {
+                let response = serve();
+                suffer(*then, request, released, Box::new(move || response)).await
+            }
+        }
+    })
 }
 
 fn made_up(answer: Answer) -> Response<ApiBody> {

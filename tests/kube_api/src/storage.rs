@@ -244,19 +244,15 @@ impl Storage {
                 None => take(&mut state.failures, volume),
             }
         };
-        match failure {
-            Some(failure) => {
-                if let Some(after) = failure.cut_after {
-                    self.start(name, volume, Some(after));
-                }
-                self.wait_until_due(volume, None).await;
-                Err(failure.error)
-            }
-            None => {
-                self.start(name, volume, None);
-                Ok(self.wait_for(|state| state.find(name)).await)
-            }
+        let Some(failure) = failure else {
+            self.start(name, volume, None);
+            return Ok(self.wait_for(|state| state.find(name)).await);
+        };
+        if let Some(after) = failure.cut_after {
+            self.start(name, volume, Some(after));
         }
+        self.wait_until_due(volume, None).await;
+        Err(failure.error)
     }
 
     /// `DeleteSnapshot`; what is not there is deleted.

@@ -103,7 +103,6 @@ fn list(store: &Store, target: &ObjectTarget, request: &Request) -> Answered {
             );
         }
     }
-    // Items of a typed list carry no kind of their own in custom resources' lists they do; clients cope with both.
     let items: Vec<Value> = wanted
         .iter()
         .take(limit)
@@ -116,7 +115,10 @@ fn list(store: &Store, target: &ObjectTarget, request: &Request) -> Answered {
     ))
 }
 
-fn page_start(token: &str, now: u64) -> Result<(u64, Option<(&str, &str)>), Status> {
+/// The list's version and the place (namespace and name) after which the page starts.
+type PageStart<'a> = (u64, Option<(&'a str, &'a str)>);
+
+fn page_start(token: &str, now: u64) -> Result<PageStart<'_>, Status> {
     if token.is_empty() {
         return Ok((now, None));
     }
@@ -254,7 +256,6 @@ fn write(store: &mut Store, target: &ObjectTarget, before: &Value, mut after: Va
             None => metadata(&mut after).remove(kept),
         };
     }
-    // A Retain class may be changed to Delete, nothing else of the API version is stored.
     validate::object(resource, &after)?;
     validate::finalizers(resource, before, &after)?;
     let changed = store

@@ -20,7 +20,7 @@ use crate::{
 /// Events that wait for a slow client.
 const QUEUED: usize = 16;
 /// As long as a real API server keeps a watch at most.
-const LONGEST: Duration = Duration::from_secs(3600);
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// Starts a watch.
 pub(crate) fn serve(api: &KubeApi, target: &ObjectTarget, request: &Request) -> Response<ApiBody> {
@@ -98,12 +98,12 @@ struct Watch {
 
 impl Watch {
     async fn run(&self, first: Vec<Value>, mut from: u64) {
-        let mut changed = self.api.store(|store| store.subscribe());
+        let mut news = self.api.store(|store| store.subscribe());
         for line in first {
             self.send(&line).await;
         }
         loop {
-            changed.mark_unchanged();
+            news.mark_unchanged();
             let Some(changes) = self.api.store(|store| store.changes_since(from)) else {
                 let gone = Status::new(410, "Expired", format!("too old resource version: {from}"));
                 self.send(&event("ERROR", &gone.to_json())).await;
@@ -115,7 +115,7 @@ impl Watch {
                     self.send(&line).await;
                 }
             }
-            if changed.changed().await.is_err() {
+            if news.changed().await.is_err() {
                 return;
             }
         }

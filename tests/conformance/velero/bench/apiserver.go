@@ -33,7 +33,7 @@ func (b *Bench) startEtcd() error {
 	}
 	b.etcdURL = fmt.Sprintf("http://127.0.0.1:%d", client)
 	peerURL := fmt.Sprintf("http://127.0.0.1:%d", peer)
-	_, err = b.start("etcd", b.program("etcd"),
+	_, err = b.start("etcd", b.Program("etcd"),
 		"--name=conformance", "--data-dir="+filepath.Join(b.Dir, "etcd"), "--log-level=warn",
 		"--listen-client-urls="+b.etcdURL, "--advertise-client-urls="+b.etcdURL,
 		"--listen-peer-urls="+peerURL, "--initial-advertise-peer-urls="+peerURL,
@@ -64,7 +64,7 @@ func (b *Bench) prepareAPIServer() error {
 
 func (b *Bench) startAPIServer() error {
 	in := func(name string) string { return filepath.Join(b.Dir, name) }
-	started, err := b.start("kube-apiserver", b.program("kube-apiserver"),
+	started, err := b.start("kube-apiserver", b.Program("kube-apiserver"),
 		"--etcd-servers="+b.etcdURL,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", b.port),
 		"--tls-cert-file="+in("apiserver.crt"), "--tls-private-key-file="+in("apiserver.key"),

@@ -22,8 +22,6 @@ type Options struct {
 	// SnapshotterQPS is the request limit of snapshot-controller and csi-snapshotter; zero means 200, which keeps
 	// their own throttling out of the figures. Upstream's default is 5 with a burst of 10.
 	SnapshotterQPS int
-	// SidecarTimeout is csi-snapshotter's limit for one CSI call; zero means upstream's minute.
-	SidecarTimeout time.Duration
 }
 
 // Bench is a running cluster. Its clients are those of an administrator.
@@ -120,7 +118,8 @@ func (b *Bench) Stop(keep bool) {
 
 func (b *Bench) logs() string { return filepath.Join(b.Dir, "logs") }
 
-func (b *Bench) program(name string) string { return filepath.Join(os.Getenv("CONFORMANCE_BIN"), name) }
+// Program is the path of a built program.
+func (b *Bench) Program(name string) string { return filepath.Join(os.Getenv("CONFORMANCE_BIN"), name) }
 
 func (b *Bench) connect() error {
 	path, err := b.Kubeconfig("admin", "system:masters")

@@ -21,6 +21,10 @@ const (
 	// ClassDelete carries Velero's label and so is the one that is chosen; ClassRetain is asked for by annotation.
 	ClassDelete = "fastpoll-delete"
 	ClassRetain = "fastpoll-retain"
+	// The same for the impatient driver.
+	ImpatientStorageClass = "impatient"
+	ImpatientClassDelete  = "impatient-delete"
+	ImpatientClassRetain  = "impatient-retain"
 	// ClassAnnotation on a PVC names its VolumeSnapshotClass.
 	ClassAnnotation = "velero.io/csi-volumesnapshot-class"
 )
@@ -31,18 +35,27 @@ func (b *Bench) prepareCluster(ctx context.Context) error {
 	if err := b.createNamespace(ctx, VeleroNamespace); err != nil {
 		return err
 	}
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: StorageClass}, Provisioner: DriverName}
-	if _, err := b.Kube.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-		return err
+	for name, driver := range map[string]string{StorageClass: DriverName, ImpatientStorageClass: ImpatientDriver} {
+		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: driver}
+		if _, err := b.Kube.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return err
+		}
 	}
-	for _, class := range []*snapshotv1.VolumeSnapshotClass{{
-		ObjectMeta: metav1.ObjectMeta{Name: ClassDelete, Labels: map[string]string{ClassAnnotation: "true"}},
-		Driver:     DriverName, DeletionPolicy: snapshotv1.VolumeSnapshotContentDelete,
-	}, {
-		ObjectMeta: metav1.ObjectMeta{Name: ClassRetain},
-		Driver:     DriverName, DeletionPolicy: snapshotv1.VolumeSnapshotContentRetain,
-	}} {
-		if _, err := b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+	marked := map[string]string{ClassAnnotation: "true"}
+	for _, class := range []struct {
+		name, driver string
+		labels       map[string]string
+		policy       snapshotv1.DeletionPolicy
+	}{
+		{ClassDelete, DriverName, marked, snapshotv1.VolumeSnapshotContentDelete},
+		{ClassRetain, DriverName, nil, snapshotv1.VolumeSnapshotContentRetain},
+		{ImpatientClassDelete, ImpatientDriver, marked, snapshotv1.VolumeSnapshotContentDelete},
+		{ImpatientClassRetain, ImpatientDriver, nil, snapshotv1.VolumeSnapshotContentRetain},
+	} {
+		object := &snapshotv1.VolumeSnapshotClass{
+			ObjectMeta: metav1.ObjectMeta{Name: class.name, Labels: class.labels}, Driver: class.driver, DeletionPolicy: class.policy,
+		}
+		if _, err := b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Create(ctx, object, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
@@ -62,6 +75,10 @@ type Volume struct {
 	Annotations map[string]string
 	// Plain makes a PV without CSI source (a host path).
 	Plain bool
+	// Impatient puts the volume behind the impatient driver.
+	Impatient bool
+	// Driver is the PV's CSI driver when it is not its storage class's provisioner (a migrated volume).
+	Driver string
 }
 
 // Handle is the CSI volume handle of a PVC: its namespace in front lets a test steer and count its own volumes.
@@ -71,7 +88,13 @@ func Handle(namespace, claim string) string { return namespace + "/" + claim }
 // the PVC as Velero would read it.
 func (b *Bench) CreateVolume(ctx context.Context, namespace string, volume Volume) (*unstructured.Unstructured, error) {
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	class := StorageClass
+	class, driver := StorageClass, DriverName
+	if volume.Impatient {
+		class, driver = ImpatientStorageClass, ImpatientDriver
+	}
+	if volume.Driver != "" {
+		driver = volume.Driver
+	}
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pv-" + namespace + "-" + volume.Name},
 		Spec: corev1.PersistentVolumeSpec{
@@ -79,7 +102,7 @@ func (b *Bench) CreateVolume(ctx context.Context, namespace string, volume Volum
 			StorageClassName: class, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 			ClaimRef: &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: volume.Name, APIVersion: "v1"},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
-				Driver: DriverName, VolumeHandle: Handle(namespace, volume.Name),
+				Driver: driver, VolumeHandle: Handle(namespace, volume.Name),
 			}},
 		},
 	}

@@ -80,12 +80,16 @@ func (a *authority) files(dir, name, user string, groups ...string) error {
 
 // Kubeconfig writes a file with which a program is `user` in `groups`.
 func (b *Bench) Kubeconfig(user string, groups ...string) (string, error) {
+	return b.kubeconfig(b.URL, user, groups...)
+}
+
+func (b *Bench) kubeconfig(server, user string, groups ...string) (string, error) {
 	cert, key, err := b.authority.issue(user, groups...)
 	if err != nil {
 		return "", err
 	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters["conformance"] = &clientcmdapi.Cluster{Server: b.URL, CertificateAuthorityData: b.authority.pem}
+	config.Clusters["conformance"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: b.authority.pem}
 	config.AuthInfos["user"] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
 	config.Contexts["conformance"] = &clientcmdapi.Context{Cluster: "conformance", AuthInfo: "user"}
 	config.CurrentContext = "conformance"

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,8 @@ type Launch struct {
 	Arguments []string
 	// Builtin starts Velero's own action instead (`velero run-plugins`).
 	Builtin bool
+	// Between is put between the plugin and the API server.
+	Between func(next http.Handler) http.Handler
 }
 
 // Plugin is a running plugin process behind Velero's own client.
@@ -48,7 +51,8 @@ type Plugin struct {
 	User       string
 	Kubeconfig string
 
-	manager clientmgmt.Manager
+	manager   clientmgmt.Manager
+	stopProxy func()
 }
 
 // IsPlugin tells the plugin's users from all others, whatever process it was.
@@ -81,11 +85,22 @@ func (b *Bench) Launch(registry process.Registry, test string, how Launch) (*Plu
 	b.namespace++
 	user := fmt.Sprintf("%s%s-%d", kind, strings.ToLower(strings.ReplaceAll(test, "/", "-")), b.namespace)
 	b.mu.Unlock()
-	kubeconfig, err := b.Kubeconfig(user, group)
+	server, stop := b.URL, func() {}
+	if how.Between != nil {
+		var err error
+		if server, stop, err = b.startProxy(how.Between, user, group); err != nil {
+			return nil, err
+		}
+	}
+	kubeconfig, err := b.kubeconfig(server, user, group)
 	if err != nil {
 		return nil, err
 	}
-	return b.LaunchAs(registry, user, kubeconfig, how)
+	plugin, err := b.LaunchAs(registry, user, kubeconfig, how)
+	if plugin != nil {
+		plugin.stopProxy = stop
+	}
+	return plugin, err
 }
 
 // LaunchAs starts a plugin process for a user who has a kubeconfig already.
@@ -109,7 +124,12 @@ func (b *Bench) LaunchAs(registry process.Registry, user, kubeconfig string, how
 }
 
 // Close is what Velero does at the end of a backup: Shutdown, and SIGKILL two seconds later.
-func (p *Plugin) Close() { p.manager.CleanupClients() }
+func (p *Plugin) Close() {
+	p.manager.CleanupClients()
+	if p.stopProxy != nil {
+		p.stopProxy()
+	}
+}
 
 // asVeleroServer runs f while this process looks like `velero server ARGUMENTS`, since that is where Velero's
 // client takes the built-in command and the arguments for plugins from.
@@ -122,7 +142,7 @@ func (b *Bench) asVeleroServer(how Launch, kubeconfig string, f func() error) er
 	}
 	was := os.Args
 	defer func() { os.Args = was }()
-	os.Args = append([]string{b.program("velero-server"), "server"}, arguments...)
+	os.Args = append([]string{b.Program("velero-server"), "server"}, arguments...)
 
 	environment := map[string]string{"KUBECONFIG": kubeconfig, "VELERO_NAMESPACE": VeleroNamespace, "HOME": b.Dir}
 	for name, value := range how.Env {

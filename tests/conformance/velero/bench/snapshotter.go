@@ -14,8 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DriverName is the CSI driver of the bench, and so the provisioner of its storage class.
-const DriverName = "fastpoll.csi.test"
+const (
+	// DriverName is the CSI driver of the bench, and so the provisioner of its storage class.
+	DriverName = "fastpoll.csi.test"
+	// ImpatientDriver is the same storage behind a csi-snapshotter that gives up after ImpatientTimeout instead of
+	// a minute: with it a test sees in seconds what else takes minutes.
+	ImpatientDriver  = "impatient.csi.test"
+	ImpatientTimeout = 2 * time.Second
+)
 
 var customResourceDefinitions = schema.GroupVersionResource{
 	Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
@@ -65,9 +71,10 @@ func (b *Bench) applyCRDs(ctx context.Context) error {
 
 // startSnapshotter starts the driver first: csi-snapshotter asks it for its name and ends if nobody answers.
 func (b *Bench) startSnapshotter(ctx context.Context) error {
-	endpoint, control := filepath.Join(b.Dir, "csi.sock"), filepath.Join(b.Dir, "control.sock")
-	if _, err := b.start("csidriver", b.program("csidriver"),
-		"--name="+DriverName, "--endpoint="+endpoint, "--control="+control); err != nil {
+	control := filepath.Join(b.Dir, "control.sock")
+	socket := func(driver string) string { return filepath.Join(b.Dir, driver+".sock") }
+	if _, err := b.start("csidriver", b.Program("csidriver"), "--control="+control,
+		"--serve="+DriverName+"="+socket(DriverName), "--serve="+ImpatientDriver+"="+socket(ImpatientDriver)); err != nil {
 		return err
 	}
 	b.Driver = newDriver(control)
@@ -77,29 +84,28 @@ func (b *Bench) startSnapshotter(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := b.startLimited("snapshot-controller", "snapshot-controller"); err != nil {
+		return err
+	}
+	if err := b.startLimited("csi-snapshotter", "csi-snapshotter", "--csi-address="+socket(DriverName)); err != nil {
+		return err
+	}
+	return b.startLimited("csi-snapshotter", "csi-snapshotter-impatient",
+		"--csi-address="+socket(ImpatientDriver), "--timeout="+ImpatientTimeout.String())
+}
 
+// startLimited starts a part of the snapshotter under the request limits of the options, as a user of its own.
+func (b *Bench) startLimited(program, name string, arguments ...string) error {
+	kubeconfig, err := b.Kubeconfig(name, "system:masters")
+	if err != nil {
+		return err
+	}
 	qps := b.Options.SnapshotterQPS
 	if qps == 0 {
 		qps = 200
 	}
-	limits := []string{fmt.Sprintf("--kube-api-qps=%d", qps), fmt.Sprintf("--kube-api-burst=%d", 2*qps)}
-	controller, err := b.Kubeconfig("snapshot-controller", "system:masters")
-	if err != nil {
-		return err
-	}
-	if _, err := b.start("snapshot-controller", b.program("snapshot-controller"),
-		append(limits, "--kubeconfig="+controller, "--v=5")...); err != nil {
-		return err
-	}
-	sidecar, err := b.Kubeconfig("csi-snapshotter", "system:masters")
-	if err != nil {
-		return err
-	}
-	arguments := append(limits, "--kubeconfig="+sidecar, "--csi-address="+endpoint, "--v=5")
-	if b.Options.SidecarTimeout > 0 {
-		arguments = append(arguments, "--timeout="+b.Options.SidecarTimeout.String())
-	}
-	_, err = b.start("csi-snapshotter", b.program("csi-snapshotter"), arguments...)
+	_, err = b.start(name, b.Program(program), append(arguments, "--kubeconfig="+kubeconfig, "--v=5",
+		fmt.Sprintf("--kube-api-qps=%d", qps), fmt.Sprintf("--kube-api-burst=%d", 2*qps))...)
 	return err
 }
 

@@ -57,6 +57,28 @@ func TestSnapshotCutAfterTheDeadlineIsTakenBack(t *testing.T) {
 	}
 }
 
+// The sidecar gives up on a driver that hangs, the storage cuts all the same, and the sidecar only learns of it when
+// it asks again: the content must live until then, whatever we do to it.
+func TestSnapshotCutAfterTheSidecarGaveUpIsTakenBack(t *testing.T) {
+	for _, one := range []struct{ name, class string }{{"delete", bench.ImpatientClassDelete}, {"retain", bench.ImpatientClassRetain}} {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			s := set(t, bench.Launch{Env: early(true)})
+			s.behave(bench.Behaviour{Hang: true, CutAfterGivingUp: 2 * time.Second})
+			claim := s.volume(bench.Volume{Name: "data", Impatient: true, Annotations: map[string]string{bench.ClassAnnotation: one.class}})
+			backup := bench.NewBackup("given-up")
+			backup.Spec.CSISnapshotTimeout.Duration = 3 * time.Second
+
+			s.timesOut(s.execute(claim, backup), 3*time.Second)
+
+			s.becomes(undoLimit, "cut late", func(state bench.State) bool {
+				return len(state.Storage.Live)+len(state.Storage.Deleted) > 0
+			})
+			s.leavesNothing(undoLimit)
+		})
+	}
+}
+
 // timesOut demands the error of a deadline, in time: by the deadline and the 31 s that the undo may take.
 func (s *setting) timesOut(answer outcome, deadline time.Duration) {
 	s.Helper()

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     api::KubeApi,
-    json::{has, object_at, text},
+    json::{object_at, text},
     resources::{CLAIMS, CONTENTS, SNAPSHOTS},
     store::{Change, Key},
 };
@@ -29,7 +29,10 @@ pub(super) struct Common {
     api: KubeApi,
     options: Arc<ControllerOptions>,
     queue: Arc<Queue>,
+    /// Of the client for snapshot objects.
     limiter: Limiter,
+    /// Of the client for core objects.
+    core_limiter: Limiter,
     /// When an object (by UID) was seen first.
     seen: Mutex<HashMap<String, Duration>>,
 }
@@ -37,11 +40,13 @@ pub(super) struct Common {
 impl Common {
     pub(super) fn new(api: KubeApi, options: Arc<ControllerOptions>) -> Self {
         let limiter = Limiter::new(options.controller_limit);
+        let core_limiter = Limiter::new(options.controller_limit);
         Self {
             api,
             options,
             queue: Queue::new(),
             limiter,
+            core_limiter,
             seen: Mutex::default(),
         }
     }
@@ -85,7 +90,7 @@ impl Common {
         let plural = change.key.plural;
         match (&change.before, &change.after) {
             (_, Some(_)) if plural == SNAPSHOTS.plural || plural == CONTENTS.plural => {
-                self.queue.add(change.key.clone())
+                self.queue.add(change.key.clone());
             }
             (Some(gone), None) if plural == CONTENTS.plural => self.queue.add(owner(gone)),
             _ => {}
@@ -109,40 +114,23 @@ impl Common {
         if is_deleting(&snapshot) {
             return self.sync_deleted(key, &snapshot).await;
         }
-        let mut next = Next::Done;
-        if !has_finalizer(&snapshot, AS_SOURCE) {
-            match self.left(&snapshot, self.options.finalizer_delay) {
-                Duration::ZERO => {
-                    self.change(key, |object| add_finalizer(object, AS_SOURCE))
-                        .await
-                }
-                left => next = Next::After(left),
-            }
-        }
+        let delay = self.options.finalizer_delay;
+        let next = self.protect(key, &snapshot, AS_SOURCE, delay).await;
         let content = match self.content_of(&snapshot) {
             Some(content) => content,
-            None if has(&snapshot, "/status/boundVolumeSnapshotContentName") => {
-                self.fail(
-                    &snapshot,
-                    "SnapshotContentMissing",
-                    "VolumeSnapshotContent is missing",
-                )
-                .await;
+            None if is_ready(&snapshot) => {
+                let message = "VolumeSnapshotContent is missing";
+                self.fail(&snapshot, "SnapshotContentMissing", message)
+                    .await;
                 return Next::Done;
             }
             None => {
                 if let Some(late) = self.options.late_bind {
                     tokio::time::sleep(late).await;
                 } else {
-                    match self.left(&snapshot, self.options.bind_delay) {
-                        Duration::ZERO => {}
-                        left => {
-                            return Next::After(left.min(if let Next::After(other) = next {
-                                other
-                            } else {
-                                left
-                            }));
-                        }
+                    let left = self.left(&snapshot, self.options.bind_delay);
+                    if !left.is_zero() {
+                        return sooner(next, left);
                     }
                 }
                 match self.make_content(&snapshot).await {
@@ -154,15 +142,37 @@ impl Common {
                 }
             }
         };
-        self.copy_status(key, &content).await;
+        if !is_ready(&snapshot) {
+            self.copy_status(key, &content).await;
+        }
         if text(&content, "/spec/deletionPolicy") == "Delete" {
             self.change(key, |object| add_finalizer(object, BOUND))
                 .await;
         }
-        if content.pointer("/status/readyToUse") == Some(&Value::Bool(true)) {
+        if is_ready(&content) {
             self.free_claim(&snapshot).await;
         }
         next
+    }
+
+    /// Adds a finalizer, not before `delay` after the object was seen first.
+    async fn protect(
+        &self,
+        key: &Key,
+        object: &Value,
+        finalizer: &'static str,
+        delay: Duration,
+    ) -> Next {
+        if is_deleting(object) || has_finalizer(object, finalizer) {
+            return Next::Done;
+        }
+        let left = self.left(object, delay);
+        if !left.is_zero() {
+            return Next::After(left);
+        }
+        self.change(key, |object| add_finalizer(object, finalizer))
+            .await;
+        Next::Done
     }
 
     async fn make_content(&self, snapshot: &Value) -> Result<Value, (&'static str, String)> {
@@ -180,6 +190,8 @@ impl Common {
     }
 
     async fn copy_status(&self, key: &Key, content: &Value) {
+        // Upstream reads the object first, past its cache.
+        self.limiter.take().await;
         self.change(key, |snapshot| {
             let copied = content::status_for(content);
             let status = object_at(snapshot, &["status"]);
@@ -221,16 +233,8 @@ impl Common {
         let Some(content) = self.get(key) else {
             return Next::Done;
         };
-        let mut next = Next::Done;
-        if !is_deleting(&content) && !has_finalizer(&content, CONTENT_BOUND) {
-            match self.left(&content, self.options.content_finalizer_delay) {
-                Duration::ZERO => {
-                    self.change(key, |object| add_finalizer(object, CONTENT_BOUND))
-                        .await
-                }
-                left => next = Next::After(left),
-            }
-        }
+        let delay = self.options.content_finalizer_delay;
+        let next = self.protect(key, &content, CONTENT_BOUND, delay).await;
         let owner = owner(&content);
         // A content whose snapshot has gone is left alone, on purpose.
         let Some(snapshot) = self
@@ -287,7 +291,7 @@ impl Common {
         });
         if !busy {
             self.change(&Key::new(&CLAIMS, namespace, claim), |object| {
-                remove_finalizers(object, &[CLAIM_SOURCE])
+                remove_finalizers(object, &[CLAIM_SOURCE]);
             })
             .await;
         }
@@ -300,8 +304,10 @@ impl Common {
             text(snapshot, "/metadata/name"),
         );
         if text(snapshot, "/status/error/message") != message {
-            self.change(&key, |object| set_error(object, message, &now))
-                .await;
+            self.change(&key, |object| {
+                set_error(object, message, &now, reason != "GetSnapshotClassFailed");
+            })
+            .await;
             warn(&self.api, "snapshot-controller", snapshot, reason, message);
         }
     }
@@ -317,7 +323,13 @@ impl Common {
         };
         edit(&mut wanted);
         if self.get(key).as_ref() != Some(&wanted) {
-            self.limiter.take().await;
+            let core = key.plural == CLAIMS.plural;
+            let limiter = if core {
+                &self.core_limiter
+            } else {
+                &self.limiter
+            };
+            limiter.take().await;
             self.api.store(|store| store.change(key, &edit));
         }
     }
@@ -328,6 +340,17 @@ fn owner(content: &Value) -> Key {
         text(content, "/spec/volumeSnapshotRef/namespace"),
         text(content, "/spec/volumeSnapshotRef/name"),
     )
+}
+
+fn is_ready(object: &Value) -> bool {
+    object.pointer("/status/readyToUse") == Some(&Value::Bool(true))
+}
+
+fn sooner(next: Next, left: Duration) -> Next {
+    match next {
+        Next::After(other) => Next::After(other.min(left)),
+        _ => Next::After(left),
+    }
 }
 
 fn is_of(content: &Value, snapshot: &Value) -> bool {

@@ -24,7 +24,7 @@ pub(super) fn name_for(snapshot: &Value) -> String {
 
 /// Works out the content of a VolumeSnapshot; the error is an event's reason and the message.
 pub(super) fn plan(api: &KubeApi, snapshot: &Value) -> Result<Plan, (&'static str, String)> {
-    let failed = |why: String| {
+    let failed = |why: &str| {
         (
             "SnapshotContentCreationFailed",
             format!("Failed to create snapshot content with error {why}"),
@@ -38,26 +38,29 @@ pub(super) fn plan(api: &KubeApi, snapshot: &Value) -> Result<Plan, (&'static st
     let claim_key = Key::new(&CLAIMS, namespace, claim_name);
     let get = |key: &Key| api.store(|store| store.get(key).cloned());
     let claim = get(&claim_key).ok_or_else(|| {
-        failed(format!("cannot get claim from snapshot {namespace}/{name}: persistentvolumeclaim \"{claim_name}\" not found"))
+        let why = format!("\"persistentvolumeclaim \\\"{claim_name}\\\" not found\"");
+        failed(&format!(
+            "failed to retrieve PVC {claim_name} from the lister: {why}"
+        ))
     })?;
     if is_deleting(&claim) {
-        return Err(failed(format!(
-            "cannot add finalizer on claim [{claim_name}] for snapshot [{name}]: claim is being deleted"
+        return Err(failed(&format!(
+            "snapshot controller failed to update {claim_name} on API server: cannot add finalizer on claim because it is being deleted"
         )));
     }
     if text(&claim, "/status/phase") != "Bound" {
-        return Err(failed(format!(
+        return Err(failed(&format!(
             "the PVC {claim_name} is not yet bound to a PV, will not attempt to take a snapshot"
         )));
     }
     let volume_name = text(&claim, "/spec/volumeName");
     let volume = get(&Key::new(&VOLUMES, "", volume_name)).ok_or_else(|| {
-        failed(format!(
+        failed(&format!(
             "failed to retrieve PV {volume_name} from the API server: not found"
         ))
     })?;
     if !has(&volume, "/spec/csi") {
-        return Err(failed(format!(
+        return Err(failed(&format!(
             "cannot find CSI PersistentVolumeSource for volume {volume_name}"
         )));
     }
@@ -69,7 +72,7 @@ pub(super) fn plan(api: &KubeApi, snapshot: &Value) -> Result<Plan, (&'static st
     .map_err(|why| {
         (
             "GetSnapshotClassFailed",
-            format!("failed to get snapshot class with error {why}"),
+            format!("Failed to get snapshot class with error {why}"),
         )
     })?;
     let content = json!({
@@ -94,11 +97,16 @@ pub(super) fn plan(api: &KubeApi, snapshot: &Value) -> Result<Plan, (&'static st
     })
 }
 
+/// What a lister answers when the class is not there.
+pub(super) fn class_not_found(name: &str) -> String {
+    format!("volumesnapshotclass.snapshot.storage.k8s.io \"{name}\" not found")
+}
+
 fn class(api: &KubeApi, name: &str, driver: &str) -> Result<Value, String> {
     if !name.is_empty() {
-        return api.object(CLASSES.plural, "", name).ok_or_else(|| {
-            format!("failed to retrieve snapshot class {name} from the informer: \"volumesnapshotclass.snapshot.storage.k8s.io \\\"{name}\\\" not found\"")
-        });
+        return api
+            .object(CLASSES.plural, "", name)
+            .ok_or_else(|| class_not_found(name));
     }
     let mut defaults = api.objects(CLASSES.plural).into_iter().filter(|class| {
         annotation(class, DEFAULT_CLASS) == Some("true") && text(class, "/driver") == driver

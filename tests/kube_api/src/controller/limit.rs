@@ -53,3 +53,26 @@ impl Limiter {
         tokio::time::sleep_until(allowed).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_come_in_a_burst_and_then_evenly() {
+        let limiter = Limiter::new(Some(Limit { qps: 5, burst: 3 }));
+        let start = Instant::now();
+        let mut instants = Vec::new();
+        for _ in 0..6 {
+            limiter.take().await;
+            instants.push(start.elapsed().as_millis());
+        }
+        assert_eq!(instants, [0, 0, 0, 200, 400, 600]);
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let start = Instant::now();
+        for _ in 0..3 {
+            limiter.take().await;
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO, "the burst is back");
+    }
+}

@@ -66,14 +66,16 @@ pub(super) fn unmark(object: &mut Value, key: &str) {
     object_at(object, &["metadata", "annotations"]).remove(key);
 }
 
-/// Sets `status.error` (and not ready), unless it says the same already.
-pub(super) fn set_error(object: &mut Value, message: &str, now: &str) {
+/// Sets `status.error`, and not ready if so wanted, unless the error is there already.
+pub(super) fn set_error(object: &mut Value, message: &str, now: &str, not_ready: bool) {
     if text(object, "/status/error/message") == message {
         return;
     }
     let status = object_at(object, &["status"]);
     status.insert("error".to_owned(), json!({"message": message, "time": now}));
-    status.insert("readyToUse".to_owned(), false.into());
+    if not_ready {
+        status.insert("readyToUse".to_owned(), false.into());
+    }
 }
 
 /// A Warning event about an object.

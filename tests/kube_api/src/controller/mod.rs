@@ -62,9 +62,9 @@ impl Default for ControllerOptions {
             stale_cache: Duration::ZERO,
             controller_limit: None,
             sidecar_limit: None,
-            csi_timeout: Duration::from_secs(60),
+            csi_timeout: Duration::from_mins(1),
             workers: 10,
-            resync: Duration::from_secs(15 * 60),
+            resync: Duration::from_mins(15),
             lost_requeue: false,
             drivers: Vec::new(),
         }

@@ -12,7 +12,7 @@ use crate::store::Key;
 
 /// First and longest pause between retries, the defaults of both controllers.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(300);
+const LAST_RETRY: Duration = Duration::from_mins(5);
 
 /// What a worker wants after it has looked at a key.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashMap,
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use serde_json::Value;
 
 use super::{
-    ControllerOptions, follow, keys,
+    ControllerOptions, content, follow, keys,
     limit::Limiter,
     marks::{
         BEING_CREATED, BEING_DELETED, CONTENT_BOUND, has_mark, is_deleting, mark,
@@ -22,8 +23,10 @@ use crate::{
     json::{has, metadata, object_at, text},
     resources::{CLASSES, CONTENTS},
     storage::{DriverError, Storage, StoredSnapshot},
-    store::{Change, Key},
+    store::{Change, Key, Store},
 };
+
+const COMPONENT: &str = "csi-snapshotter";
 
 pub(super) struct Sidecar {
     api: KubeApi,
@@ -60,9 +63,9 @@ impl Sidecar {
             feed,
             self.options.resync,
             || {
-                keys(&self.api, CONTENTS.plural)
-                    .into_iter()
-                    .for_each(|key| self.queue.add(key));
+                for key in keys(&self.api, CONTENTS.plural) {
+                    self.queue.add(key);
+                }
             },
         )
         .await;
@@ -121,71 +124,70 @@ impl Sidecar {
     }
 
     async fn create(&self, key: &Key, content: &Value) -> Next {
-        let attempt = if has(content, "/status") {
-            "Failed to check and update snapshot content"
-        } else {
-            "Failed to create snapshot"
-        };
+        let volume = text(content, "/spec/source/volumeHandle");
         let class = text(content, "/spec/volumeSnapshotClassName");
         if self.api.object(CLASSES.plural, "", class).is_none() {
-            let why =
-                format!("failed to retrieve snapshot class {class} from the informer: not found");
-            self.report(key, content, &format!("{attempt}: {why}"))
-                .await;
-            return Next::Retry;
+            let name = text(content, "/metadata/name");
+            let why = quoted(&content::class_not_found(class));
+            let message = format!(
+                "failed to get input parameters to create snapshot for content {name}: {why}"
+            );
+            return self.report(key, content, &message).await;
         }
         self.change(key, |object| mark(object, BEING_CREATED)).await;
-        let volume = text(content, "/spec/source/volumeHandle");
         let name = format!("snapshot-{}", text(content, "/spec/volumeSnapshotRef/uid"));
-        let call =
-            tokio::time::timeout(self.options.csi_timeout, self.storage.create(&name, volume))
-                .await;
-        match call.unwrap_or_else(|_| {
-            Err(DriverError::new(
-                "DeadlineExceeded",
-                "context deadline exceeded",
-            ))
-        }) {
+        match self.call(self.storage.create(&name, volume)).await {
             Ok(snapshot) => self.take_over(key, &snapshot).await,
             Err(error) => {
                 if error.is_final() {
                     self.change(key, |object| unmark(object, BEING_CREATED))
                         .await;
                 }
-                let why = Value::from(error.to_string());
-                self.report(
-                    key,
-                    content,
-                    &format!("{attempt}: failed to take snapshot of the volume {volume}: {why}"),
-                )
-                .await;
-                Next::Retry
+                let why = quoted(&error.to_string());
+                let message = format!("failed to take snapshot of the volume {volume}: {why}");
+                self.report(key, content, &message).await
             }
         }
     }
 
+    /// One call of the driver, given up after the sidecar's time-out.
+    async fn call<T>(
+        &self,
+        call: impl Future<Output = Result<T, DriverError>>,
+    ) -> Result<T, DriverError> {
+        let given_up = DriverError::new("DeadlineExceeded", "context deadline exceeded");
+        tokio::time::timeout(self.options.csi_timeout, call)
+            .await
+            .unwrap_or(Err(given_up))
+    }
+
+    /// Writes what the driver answered. An earlier error stays until the snapshot is ready, as upstream leaves it.
     async fn take_over(&self, key: &Key, snapshot: &StoredSnapshot) -> Next {
         let ready = self.storage.is_ready(snapshot);
+        // Upstream reads the object first, past its cache.
+        self.limiter.take().await;
         self.change(key, |object| {
             let status = object_at(object, &["status"]);
-            status.remove("error");
-            status.insert("snapshotHandle".to_owned(), snapshot.handle.clone().into());
-            status.insert("creationTime".to_owned(), snapshot.creation_time.into());
-            status.insert("restoreSize".to_owned(), snapshot.size.into());
+            for (field, value) in [
+                ("snapshotHandle", Value::from(snapshot.handle.clone())),
+                ("creationTime", snapshot.creation_time.into()),
+                ("restoreSize", snapshot.size.into()),
+            ] {
+                status.entry(field).or_insert(value);
+            }
             status.insert("readyToUse".to_owned(), ready.into());
+            if ready {
+                status.remove("error");
+            }
         })
         .await;
         self.change(key, |object| unmark(object, BEING_CREATED))
             .await;
-        let deleting = self
-            .api
-            .store(|store| store.get(key).is_some_and(is_deleting));
+        let look = |store: &mut Store| (store.get(key).is_some_and(is_deleting), store.version());
+        let (deleting, version) = self.api.store(look);
         if self.options.lost_requeue && deleting && ready {
-            let version = self.api.store(|store| store.version());
-            self.missed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(key.clone(), version);
+            let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            missed.insert(key.clone(), version);
             self.queue.lose(key);
         }
         if ready { Next::Done } else { Next::Retry }
@@ -194,20 +196,19 @@ impl Sidecar {
     async fn delete(&self, key: &Key, content: &Value) -> Next {
         let handle = text(content, "/status/snapshotHandle");
         if text(content, "/spec/deletionPolicy") == "Delete" && !handle.is_empty() {
-            let call =
-                tokio::time::timeout(self.options.csi_timeout, self.storage.delete(handle)).await;
-            let deleted = call.unwrap_or_else(|_| {
-                Err(DriverError::new(
-                    "DeadlineExceeded",
-                    "context deadline exceeded",
-                ))
-            });
-            if let Err(error) = deleted {
-                let message = format!("Failed to delete snapshot: {error}");
-                self.report_as(key, content, "SnapshotDeleteError", &message)
-                    .await;
+            if self.call(self.storage.delete(handle)).await.is_err() {
+                let message = "Failed to delete snapshot";
+                warn(
+                    &self.api,
+                    COMPONENT,
+                    content,
+                    "SnapshotDeleteError",
+                    message,
+                );
                 return Next::Retry;
             }
+            // Upstream reads the object first, past its cache.
+            self.limiter.take().await;
             self.change(key, |object| {
                 object_at(object, &[]).remove("status");
             })
@@ -218,16 +219,22 @@ impl Sidecar {
         Next::Done
     }
 
-    async fn report(&self, key: &Key, content: &Value, message: &str) {
-        self.report_as(key, content, "SnapshotCreationFailed", message)
-            .await;
-    }
-
-    async fn report_as(&self, key: &Key, content: &Value, reason: &str, message: &str) {
-        let now = self.api.clock().rfc3339();
-        self.change(key, |object| set_error(object, message, &now))
-            .await;
-        warn(&self.api, "csi-snapshotter", content, reason, message);
+    /// Writes an error, with an event, unless it is there already.
+    async fn report(&self, key: &Key, content: &Value, why: &str) -> Next {
+        let (reason, message) = if has(content, "/status") {
+            let message = format!("Failed to check and update snapshot content: {why}");
+            ("SnapshotContentCheckandUpdateFailed", message)
+        } else {
+            let message = format!("Failed to create snapshot: {why}");
+            ("SnapshotCreationFailed", message)
+        };
+        if text(content, "/status/error/message") != message {
+            let now = self.api.clock().rfc3339();
+            self.change(key, |object| set_error(object, &message, &now, true))
+                .await;
+            warn(&self.api, COMPONENT, content, reason, &message);
+        }
+        Next::Retry
     }
 
     /// Changes the content, with one request, unless it is as wanted already. One that has gone stays gone.
@@ -247,6 +254,11 @@ impl Sidecar {
 /// `shouldDelete` of the sidecar: both marks must be right, whatever else is asked.
 fn should_delete(content: &Value) -> bool {
     is_deleting(content) && !has_mark(content, BEING_CREATED) && has_mark(content, BEING_DELETED)
+}
+
+/// As Go's `%q`.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 /// `ShouldEnqueueContentChange`: what the sidecar writes itself calls for nothing, except that the snapshot has become ready.

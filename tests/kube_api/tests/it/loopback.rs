@@ -69,11 +69,6 @@ async fn faults_break_real_connections() {
         );
         maps.get("m").await.unwrap();
     }
-    assert!(
-        api.requests()[0].user_agent.starts_with("kube-rs")
-            || !api.requests()[0].user_agent.is_empty()
-            || api.requests()[0].user_agent.is_empty()
-    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,10 +88,10 @@ async fn a_watch_tells_changes_from_a_version_on() {
 
     seed::configmap(&api, "app", "m", &[]);
     seed::configmap(&api, "other", "m", &[]);
-    for label in ["1", "1", "2"] {
+    for (label, n) in [("1", "a"), ("1", "b"), ("2", "c")] {
         api.edit("configmaps", "app", "m", |object| {
             object["metadata"]["labels"] = json!({"a": label});
-            object["data"] = json!({"n": api_count(object)});
+            object["data"] = json!({"n": n});
         });
     }
     let mut seen = Vec::new();
@@ -109,20 +104,12 @@ async fn a_watch_tells_changes_from_a_version_on() {
         });
     }
     assert_eq!(seen, ["added", "modified", "deleted"]);
-    let quiet = tokio::time::timeout(Duration::from_secs(60), next(&mut events)).await;
+    let quiet = tokio::time::timeout(Duration::from_mins(1), next(&mut events)).await;
     assert!(quiet.is_err());
     api.kill_watches();
     assert!(!matches!(next(&mut events).await, Some(Ok(_))), "closed");
     assert_eq!(api.count("watch", "configmaps"), 1);
     assert_eq!(api.unexpected_requests(), Vec::<String>::new());
-}
-
-fn api_count(object: &serde_json::Value) -> String {
-    format!(
-        "{}",
-        object["data"]["n"].as_str().unwrap_or_default().len() + 1
-    )
-    .repeat(2)
 }
 
 async fn next<S: futures_core::Stream + Unpin>(stream: &mut S) -> Option<S::Item> {

@@ -150,7 +150,7 @@ async fn lists_select_and_come_in_pages() {
         let name = format!("m{index}");
         seed::configmap(&api, "app", &name, &[]);
         api.edit("configmaps", "app", &name, |object| {
-            object["metadata"]["labels"] = json!({"n": index.to_string()})
+            object["metadata"]["labels"] = json!({"n": index.to_string()});
         })
         .unwrap();
     }

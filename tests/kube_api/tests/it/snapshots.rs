@@ -54,7 +54,7 @@ async fn binding_and_handle_come_at_exact_instants() {
         .unwrap()
         .to_owned();
 
-    let bound = api.until(|api| content(api)).await;
+    let bound = api.until(content).await;
     assert_eq!(api.elapsed(), ms(300));
     assert_eq!(bound["metadata"]["name"], format!("snapcontent-{uid}"));
     assert_eq!(bound["spec"]["source"]["volumeHandle"], "vol-app-data");
@@ -208,7 +208,7 @@ async fn a_content_deleted_alone_hangs_on_its_finalizer() {
     )
     .await
     .unwrap();
-    after(Duration::from_secs(3600)).await;
+    after(Duration::from_hours(1)).await;
     assert!(
         content(&api).unwrap()["metadata"]
             .get("deletionTimestamp")
@@ -256,7 +256,7 @@ async fn a_lost_second_look_comes_with_a_touch_or_the_resync() {
     let name = create_snapshot(&client, "data", "drop").await;
     after(ms(500)).await;
     delete_snapshot(&client, &name).await;
-    after(Duration::from_secs(60)).await;
+    after(Duration::from_mins(1)).await;
     let stuck = content(&api).unwrap();
     assert_eq!((handle(&stuck), storage.snapshots().len()), ("snap-1", 1));
     let path = format!(
@@ -279,7 +279,7 @@ async fn a_lost_second_look_comes_with_a_touch_or_the_resync() {
 async fn a_late_content_is_orphaned_when_its_snapshot_has_no_finalizer_yet() {
     let options = ControllerOptions {
         late_bind: Some(ms(700)),
-        finalizer_delay: Duration::from_secs(3600),
+        finalizer_delay: Duration::from_hours(1),
         ..Default::default()
     };
     let (api, client, storage) = running(options);
@@ -287,7 +287,7 @@ async fn a_late_content_is_orphaned_when_its_snapshot_has_no_finalizer_yet() {
     after(ms(100)).await;
     delete_snapshot(&client, &name).await;
     assert_eq!(api.objects("volumesnapshots").len(), 0, "gone at once");
-    api.until(|api| content(api)).await;
+    api.until(content).await;
     assert_eq!(api.elapsed(), ms(700));
     after(ms(10)).await;
     assert_eq!(storage.handles(), ["snap-1"]);
@@ -420,6 +420,41 @@ async fn a_snapshot_may_become_ready_later_than_its_handle() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_error_stays_beside_the_handle_until_ready() {
+    let (api, client, storage) = running(ControllerOptions::default());
+    storage.ready_after(Duration::from_secs(5));
+    storage.fail(1, "throttled");
+    create_snapshot(&client, "data", "drop").await;
+    assert_eq!(handle_at(&api).await, ms(1000));
+    let status = &content(&api).unwrap()["status"];
+    assert_eq!(status["readyToUse"], false);
+    assert!(
+        status["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("throttled")
+    );
+    api.until(|api| content(api).filter(|content| content["status"]["readyToUse"] == true))
+        .await;
+    assert!(content(&api).unwrap()["status"].get("error").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_deletions_are_retried() {
+    let (api, client, storage) = running(ControllerOptions::default());
+    let name = create_snapshot(&client, "data", "drop").await;
+    handle_at(&api).await;
+    after(ms(1)).await;
+    storage.fail_deletes(2, "busy");
+    delete_snapshot(&client, &name).await;
+    after(ms(2999)).await;
+    assert_eq!(storage.snapshots().len(), 1);
+    after(ms(2)).await;
+    assert_eq!((content(&api), storage.snapshots()), (None, vec![]));
+    assert_eq!(api.objects("events")[0]["reason"], "SnapshotDeleteError");
+}
+
+#[tokio::test(start_paused = true)]
 async fn volumes_have_latencies_of_their_own() {
     let (api, client, storage) = running(ControllerOptions::default());
     seed::csi_volume(&api, "app", "slow", "csi.test", "1Gi");
@@ -494,7 +529,7 @@ async fn a_stopped_sidecar_does_nothing_until_it_comes_back() {
     controller.stop();
     let client = client(&api);
     create_snapshot(&client, "data", "drop").await;
-    after(Duration::from_secs(60)).await;
+    after(Duration::from_mins(1)).await;
     assert_eq!(content(&api), None);
     api.with_snapshot_controller_on(controller.storage.clone(), ControllerOptions::default());
     handle_at(&api).await;

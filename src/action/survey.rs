@@ -1,0 +1,305 @@
+//! Everything that one Execute reads before it creates, each once per backup where the answer serves all
+//! its PVCs.
+//!
+//! May use: rules, cluster, model.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::PersistentVolume;
+
+use super::error::ActionError;
+use super::execute::{Class, Plan, Run};
+use super::reads::Reader;
+use super::snapshot::Made;
+use crate::model::names;
+use crate::model::pod::Pod;
+use crate::model::snapshot::VolumeSnapshotClass;
+use crate::rules::eligibility::{self, Decision, Facts, VolumeLookup, Why};
+use crate::rules::snapshot_class::{self, Wishes};
+use crate::rules::volume_policy::{PolicySource, VolumePolicies};
+
+impl Run<'_> {
+    /// Reads what decides, in the order in which it decides, and no more than that.
+    pub(super) async fn decide(
+        &self,
+        reader: Reader<'_>,
+    ) -> Result<Result<Plan, Why>, ActionError> {
+        let policies = self.policies(reader).await?;
+        let volume;
+        let lookup = match eligibility::not_bound(&self.pvc) {
+            // A PVC that is not bound has no volume, and none is asked for (F46).
+            Some(not_bound) => VolumeLookup::NotBound(not_bound),
+            None => match self.volume(reader).await {
+                Ok(found) => {
+                    volume = found;
+                    VolumeLookup::Found(&volume)
+                }
+                // S-1: a policy may still match what the PVC says by itself.
+                Err(ActionError::Api { source, .. }) if source.is_not_found() => {
+                    VolumeLookup::Missing(source.fault.to_string())
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let driver = match &lookup {
+            VolumeLookup::Found(volume) => csi_driver(volume),
+            _ => None,
+        };
+        let mut facts = Facts {
+            backup: &self.backup,
+            item: &self.pvc,
+            volume: lookup,
+            policies: &policies,
+            pods: None,
+        };
+        let mut decision = eligibility::decide(&facts);
+        let pods;
+        if let Decision::NeedPods { namespace } = &decision {
+            pods = self.pods(reader, namespace).await?;
+            facts.pods = Some(&pods);
+            decision = eligibility::decide(&facts);
+        }
+        match (decision, driver) {
+            (Decision::Leave(why), _) => Ok(Err(why)),
+            (Decision::Refuse(refusal), _) => Err(ActionError::Refused(refusal)),
+            (Decision::Snapshot(because), Some(driver)) => Ok(Ok(Plan { because, driver })),
+            (Decision::Snapshot(_), None) => {
+                Err(ActionError::Undecided("the volume has no CSI driver"))
+            }
+            (Decision::NeedPods { .. }, _) => {
+                Err(ActionError::Undecided("the pods were asked for twice"))
+            }
+        }
+    }
+
+    /// The backup's own policies, then the global ones (VP-32).
+    async fn policies(&self, reader: Reader<'_>) -> Result<Arc<VolumePolicies>, ActionError> {
+        let own = self.backup.policy_config_map();
+        let global = self
+            .backup
+            .annotations
+            .get(names::ANNOTATION_GLOBAL_POLICY)
+            .or(self.settings.global_policy_configmap.as_ref())
+            .filter(|name| !name.is_empty());
+        self.action
+            .memory
+            .policies
+            .get(self.backup.uid.clone(), || async move {
+                let mut policies = VolumePolicies::default();
+                if let Some(name) = own {
+                    policies = self
+                        .policy(reader, name, "the backup's volume policies")
+                        .await?;
+                }
+                if let Some(name) = global {
+                    policies = policies.followed_by(
+                        self.policy(reader, name, "the global volume policies")
+                            .await?,
+                    );
+                }
+                for warning in policies.warnings() {
+                    tracing::warn!(error = warning, "a volume policy may not mean what it says");
+                }
+                Ok(Arc::new(policies))
+            })
+            .await
+    }
+
+    async fn policy(
+        &self,
+        reader: Reader<'_>,
+        name: &str,
+        what: &str,
+    ) -> Result<VolumePolicies, ActionError> {
+        let namespace = &self.backup.namespace;
+        let doing = format!("read {what} in ConfigMap {namespace}/{name}");
+        let map = reader
+            .read(&doing, |limits| async move {
+                self.action
+                    .cluster
+                    .config_map(namespace, name, &limits)
+                    .await
+            })
+            .await?;
+        let source = PolicySource {
+            namespace: namespace.clone(),
+            name: name.to_owned(),
+        };
+        Ok(VolumePolicies::from_config_map(
+            &map.data.unwrap_or_default(),
+            source,
+        )?)
+    }
+
+    async fn volume(&self, reader: Reader<'_>) -> Result<PersistentVolume, ActionError> {
+        let name = self.pvc.volume_name();
+        let doing = format!(
+            "failed to get PV {name} for PVC {}/{}",
+            self.pvc.namespace(),
+            self.pvc.name()
+        );
+        reader
+            .read(&doing, |limits| async move {
+                self.action.cluster.volume(name, &limits).await
+            })
+            .await
+    }
+
+    async fn pods(
+        &self,
+        reader: Reader<'_>,
+        namespace: &str,
+    ) -> Result<Arc<Vec<Pod>>, ActionError> {
+        let key = (self.backup.uid.clone(), namespace.to_owned());
+        let doing =
+            format!("list the pods of namespace {namespace} for the file-system backup rules");
+        self.action
+            .memory
+            .pods
+            .get(key, || async move {
+                reader
+                    .read(&doing, |limits| async move {
+                        self.action.cluster.pods(namespace, &limits).await
+                    })
+                    .await
+                    .map(Arc::new)
+            })
+            .await
+    }
+
+    async fn classes(
+        &self,
+        reader: Reader<'_>,
+    ) -> Result<Arc<Vec<VolumeSnapshotClass>>, ActionError> {
+        self.action
+            .memory
+            .classes
+            .get(self.backup.uid.clone(), || async move {
+                if let Some(classes) = self.action.memory.take_classes() {
+                    return Ok(Arc::new(classes));
+                }
+                reader
+                    .read("list the VolumeSnapshotClasses", |limits| async move {
+                        self.action.cluster.snapshot_classes(&limits).await
+                    })
+                    .await
+                    .map(Arc::new)
+            })
+            .await
+    }
+
+    /// The class for the volume's own driver. The StorageClass is asked for its provisioner, the driver's
+    /// second name, only when the first name does not give what was wished (W-9, W-10).
+    pub(super) async fn choose_class(
+        &self,
+        reader: Reader<'_>,
+        plan: &Plan,
+    ) -> Result<Class, ActionError> {
+        let classes = self.classes(reader).await?;
+        let mut wishes = Wishes {
+            backup: &self.backup,
+            item: &self.pvc,
+            driver: &plan.driver,
+            provisioner: None,
+            policy_class: plan.because.snapshot_class(),
+        };
+        let provisioner;
+        let mut choice = snapshot_class::choose(&classes, &wishes);
+        if choice
+            .as_ref()
+            .map_or(true, |choice| !choice.warnings.is_empty())
+        {
+            provisioner = self.provisioner(reader).await?;
+            wishes.provisioner = provisioner.as_deref();
+            choice = snapshot_class::choose(&classes, &wishes);
+        }
+        let choice = choice?;
+        for warning in &choice.warnings {
+            // A mark on a class is the same for every PVC: said once per backup.
+            if self
+                .action
+                .memory
+                .first_time(&format!("{warning} {}", self.backup.uid))
+            {
+                tracing::warn!(
+                    class = choice.class.metadata.name,
+                    error = warning,
+                    "a wish for a snapshot class is not met"
+                );
+            }
+        }
+        Ok(Class {
+            name: choice.class.metadata.name.clone(),
+            rule: choice.rule.to_string(),
+        })
+    }
+
+    async fn provisioner(&self, reader: Reader<'_>) -> Result<Option<String>, ActionError> {
+        let Some(class) = self
+            .pvc
+            .storage_class_name()
+            .filter(|class| !class.is_empty())
+        else {
+            return Ok(None);
+        };
+        let key = (self.backup.uid.clone(), class.to_owned());
+        let doing = format!("get the provisioner of StorageClass {class}");
+        self.action
+            .memory
+            .provisioners
+            .get(key, || async move {
+                let read = reader
+                    .read(&doing, |limits| async move {
+                        self.action.cluster.storage_class(class, &limits).await
+                    })
+                    .await;
+                match read {
+                    Ok(class) => Ok(Some(class.provisioner)),
+                    // A deleted class: the volume's own driver is all there is.
+                    Err(ActionError::Api { source, .. }) if source.is_not_found() => Ok(None),
+                    Err(error) => Err(error),
+                }
+            })
+            .await
+    }
+
+    /// A VolumeSnapshot that an earlier process, or an earlier call, has made for this backup (F54, F79).
+    pub(super) async fn find_existing(
+        &self,
+        reader: Reader<'_>,
+    ) -> Result<Option<Made>, ActionError> {
+        let (backup, pvc) = (&self.backup.uid, self.pvc.uid());
+        if backup.is_empty() || pvc.is_empty() {
+            return Ok(None);
+        }
+        let namespace = self.pvc.namespace();
+        let doing = format!("look for VolumeSnapshots of this backup in namespace {namespace}");
+        let found = reader
+            .read(&doing, |limits| async move {
+                self.action
+                    .cluster
+                    .snapshots_of(namespace, backup, pvc, &limits)
+                    .await
+            })
+            .await?;
+        Ok(found
+            .iter()
+            .filter(|snapshot| {
+                snapshot
+                    .metadata
+                    .labels
+                    .contains_key(names::LABEL_CREATED_BY)
+            })
+            .find(|snapshot| !snapshot.metadata.is_being_deleted())
+            .map(Made::existing))
+    }
+}
+
+fn csi_driver(volume: &PersistentVolume) -> Option<String> {
+    volume
+        .spec
+        .as_ref()?
+        .csi
+        .as_ref()
+        .map(|csi| csi.driver.clone())
+}
