@@ -229,6 +229,7 @@ impl Started {
             elapsed: stopwatch.elapsed(),
             stdout: self.after.await.unwrap_or_default(),
             stderr: self.stderr.all().await,
+            shutdown_answered: false,
         })
     }
 }
@@ -244,6 +245,8 @@ pub struct Ended {
     pub stdout: Vec<u8>,
     /// The lines of stderr.
     pub stderr: Vec<String>,
+    /// Shutdown was called, and answered in time.
+    pub shutdown_answered: bool,
 }
 
 #[cfg(test)]

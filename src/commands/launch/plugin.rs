@@ -94,14 +94,16 @@ impl Plugin {
         drop(self.knocks);
         drop(self.broker);
         let mut controller = GrpcControllerClient::new(self.channel.clone());
-        // A host does not care whether it is answered: the process ends, or is killed.
-        let _ = Deadline::after(GRACE)
+        // A host goes on without the answer: the process ends, or is killed.
+        let answer = Deadline::after(GRACE)
             .limit(controller.shutdown(Empty {}))
             .await;
         drop(controller);
         drop(self.stdio);
         drop(self.channel);
-        self.started.ended(GRACE).await
+        let mut ended = self.started.ended(GRACE).await?;
+        ended.shutdown_answered = answer.is_some_and(|answer| answer.is_ok());
+        Ok(ended)
     }
 }
 
