@@ -146,6 +146,10 @@ fn text_then_every_strategy_and_volume_is_named_and_nothing_is_for_terminals() {
         assert!(stdout.contains(part), "{part}\n{stdout}");
     }
     assert!(!stdout.contains("slow"), "{stdout}");
+    let (_, section) = stdout.rsplit_once("section \"").unwrap();
+    let (section, _) = section.split_once('"').unwrap();
+    let readme = include_str!("../README.md");
+    assert!(readme.contains(&format!("\n## {section}\n")), "{section}");
 }
 
 #[test]
@@ -172,17 +176,18 @@ fn bad_arguments_then_exit_2_and_one_line_that_names_them() {
             "--strategy fast",
             ["--strategy \"fast\"", "slow, early or all"],
         ),
-        ("--speed", ["--speed", "demo --help"]),
-        ("twice", ["twice", "demo --help"]),
-        ("--latency", ["--latency", "demo --help"]),
+        ("--speed", ["--speed", "invalid option"]),
+        ("twice", ["twice", "unexpected argument"]),
+        ("--latency", ["--latency", "missing argument"]),
     ] {
         let output = run(line);
         assert_eq!(output.status.code(), Some(2), "{line}");
         assert!(output.stdout.is_empty(), "{line}");
         let stderr = text(&output.stderr);
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(stderr.ends_with(" (see demo --help)\n"), "{stderr}");
         for part in parts {
-            assert!(stderr.contains(part), "{line}: {stderr}");
+            assert_eq!(stderr.matches(part).count(), 1, "{line}: {stderr}");
         }
     }
 }

@@ -74,7 +74,7 @@ pub enum LaunchError {
         source: tonic::transport::Error,
     },
     /// A stream that every host opens is refused.
-    #[error("open the plugin's {stream} stream: {}", source.message())]
+    #[error("open the plugin's {stream} stream")]
     Stream {
         /// Which.
         stream: &'static str,

@@ -93,7 +93,7 @@ pub enum ArgumentError {
         accepted: String,
     },
     /// No such flag, a flag without its value, or a value that no flag takes.
-    #[error("{0}")]
+    #[error(transparent)]
     Form(#[from] lexopt::Error),
 }
 

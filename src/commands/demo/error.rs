@@ -10,7 +10,7 @@ use crate::commands::launch::LaunchError;
 pub enum DemoError {
     /// The command line is wrong.
     #[error("{0} (see demo --help)")]
-    Arguments(#[from] ArgumentError),
+    Arguments(ArgumentError),
     /// The demo itself cannot run.
     #[error("start the demo")]
     Runtime(#[source] io::Error),
@@ -49,5 +49,12 @@ impl DemoError {
             call: call.into(),
             status: Box::new(status),
         }
+    }
+}
+
+// Not a source: its text is in ours already.
+impl From<ArgumentError> for DemoError {
+    fn from(error: ArgumentError) -> Self {
+        Self::Arguments(error)
     }
 }

@@ -112,7 +112,7 @@ fn meaning(report: &Report) -> String {
         "Windows thaws its disks by itself {} after the freeze; what is cut later is not consistent.\n\
          The storage needs {} for {volumes}; the rest is waiting for the next look:\n\
          {}{}\
-         Next: put the plugin beside your Velero, section \"Install\" of README.md.\n",
+         Next: put the plugin beside your Velero, section \"Install into Velero\" of README.md.\n",
         plain(report.thaw),
         plain(report.storage_time()),
         unseen.concat(),
@@ -205,7 +205,7 @@ mod tests {
             "  slow   15.20 s frozen although the snapshot was there already",
             "  early  3.20 s frozen although the snapshot was there already",
             "VELERO_CSI_EARLY_FAST_POLL=true freezes the guest 12 s less.",
-            "section \"Install\" of README.md",
+            "section \"Install into Velero\" of README.md",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
