@@ -15,6 +15,9 @@ pub mod goplugin;
 pub mod proto;
 pub mod velero;
 
+// Commands: what a person runs by hand.
+pub mod commands;
+
 // Story: what one request does.
 pub mod action;
 

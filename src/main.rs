@@ -129,8 +129,8 @@ fn candidates() -> impl Iterator<Item = Candidate> {
 }
 
 #[cfg(feature = "demo")]
-fn demo(_arguments: &[String]) -> ExitCode {
-    failed("the demo is not part of this version yet")
+fn demo(arguments: &[String]) -> ExitCode {
+    velero_plugin_csi_fastpoll::commands::demo::run(Path::new(install::OWN_EXECUTABLE), arguments)
 }
 
 #[cfg(not(feature = "demo"))]

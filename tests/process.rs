@@ -1,5 +1,6 @@
 //! The real binary as a child process of a plugin host (A 10).
 
+#![cfg(feature = "demo")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,8 +19,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
-use support::{BINARY, Launch, PATIENCE, Plugin, is_pending_for, log_record, within};
+use support::{BINARY, PATIENCE, ended, id, is_pending_for, kill, launch, log_record, within};
 use tonic::Code;
+use velero_plugin_csi_fastpoll::commands::launch::{GRACE, Launch, Plugin, dial, socket_path};
 use velero_plugin_csi_fastpoll::model::names::ACTION;
 use velero_plugin_csi_fastpoll::proto::generated::Empty;
 use velero_plugin_csi_fastpoll::proto::generated::plugin_lister_client::PluginListerClient;
@@ -140,12 +142,13 @@ async fn installed_copy_serves_and_can_be_installed_over_while_it_runs() {
         .variable("VELERO_PLUGIN", "hello")
         .variable("TMPDIR", sockets.path())
         .serve()
-        .await;
+        .await
+        .unwrap();
     assert_eq!(commands(&plugin).await[0].0, installed.to_str().unwrap());
     assert!(install().status.success());
     assert_eq!(entries(directory.path()), 1);
     assert_eq!(commands(&plugin).await.len(), 1);
-    assert_eq!(plugin.kill().await.status.code(), Some(0));
+    assert_eq!(kill(plugin).await.status.code(), Some(0));
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn install_into_a_missing_directory_says_so_and_exits_1() {
 #[tokio::test]
 async fn handshake_is_one_byte_exact_line_and_list_plugins_gives_argv_0() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let expected = format!("1|2|unix|{}|grpc|\n", plugin.path.display());
     assert_eq!(plugin.started.line, expected);
     assert!(plugin.path.starts_with(directory.path()));
@@ -177,7 +180,7 @@ async fn handshake_is_one_byte_exact_line_and_list_plugins_gives_argv_0() {
             ACTION.to_owned()
         )]
     );
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     assert!(ended.stdout.is_empty(), "{:?}", ended.stdout);
 }
@@ -186,7 +189,7 @@ async fn handshake_is_one_byte_exact_line_and_list_plugins_gives_argv_0() {
 #[tokio::test]
 async fn listed_command_is_argv_0_verbatim() {
     let directory = scratch();
-    let mut command = Launch::new(directory.path()).command();
+    let mut command = launch(directory.path()).command();
     command.arg0("./plugins//odd name");
     let mut child = command.spawn().unwrap();
     let mut stdout = tokio::io::BufReader::new(child.stdout.take().unwrap());
@@ -197,7 +200,9 @@ async fn listed_command_is_argv_0_verbatim() {
     )
     .await
     .unwrap();
-    let channel = support::dial(Path::new(line.split('|').nth(3).unwrap())).await;
+    let channel = dial(Path::new(line.split('|').nth(3).unwrap()))
+        .await
+        .unwrap();
     let mut lister = PluginListerClient::new(channel);
     let answer = lister.list_plugins(Empty {}).await.unwrap().into_inner();
     assert_eq!(answer.plugins[0].command, "./plugins//odd name");
@@ -223,12 +228,13 @@ async fn every_command_line_serves_when_the_cookie_is_there() {
         "server --unknown=",
     ] {
         let directory = scratch();
-        let plugin = Launch::new(directory.path())
+        let plugin = launch(directory.path())
             .arguments(line.split_whitespace())
             .serve()
-            .await;
+            .await
+            .unwrap();
         assert_eq!(commands(&plugin).await.len(), 1, "{line}");
-        let ended = plugin.kill().await;
+        let ended = kill(plugin).await;
         assert_eq!(ended.status.code(), Some(0), "{line}");
         ended.stderr.iter().for_each(|line| drop(log_record(line)));
     }
@@ -237,28 +243,30 @@ async fn every_command_line_serves_when_the_cookie_is_there() {
 #[tokio::test]
 async fn bad_settings_do_not_stop_the_start() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path())
+    let plugin = launch(directory.path())
         .variable("VELERO_CSI_EARLY_FAST_POLL", "maybe")
         .variable("VELERO_CSI_EARLY_WINDOW", "-1h")
         .variable("VELERO_CSI_POLL_INTERVAL", "\u{1}")
         .variable("KUBECONFIG", "/no/such/file")
         .variable("KUBERNETES_SERVICE_HOST", "256.0.0.1")
         .serve()
-        .await;
+        .await
+        .unwrap();
     assert_eq!(commands(&plugin).await.len(), 1);
-    assert_eq!(plugin.kill().await.status.code(), Some(0));
+    assert_eq!(kill(plugin).await.status.code(), Some(0));
 }
 
 /// P-1: variables of other hosts change nothing.
 #[tokio::test]
 async fn certificate_and_multiplexing_are_ignored() {
     let directory = scratch();
-    let started = Launch::new(directory.path())
+    let started = launch(directory.path())
         .variable("PLUGIN_CLIENT_CERT", "-----BEGIN CERTIFICATE-----")
         .variable("PLUGIN_MULTIPLEX_GRPC", "true")
         .variable("PLUGIN_UNIX_SOCKET_GROUP", "nogroup")
         .start()
-        .await;
+        .await
+        .unwrap();
     assert!(started.line.ends_with("|grpc|\n"), "{}", started.line);
 }
 
@@ -286,18 +294,19 @@ async fn socket_goes_to_the_first_directory_that_takes_it() {
         ),
     ];
     for (first, second, expected) in table {
-        let plugin = Launch::new(second)
+        let plugin = launch(second)
             .variable("PLUGIN_UNIX_SOCKET_DIR", first)
             .variable("VELERO_SCRATCH_DIR", velero.path())
             .serve()
-            .await;
+            .await
+            .unwrap();
         let directory = plugin.path.parent().unwrap().to_owned();
         assert_eq!(directory.parent().unwrap(), expected, "{}", first.display());
         assert_eq!(
             directory.metadata().unwrap().permissions().mode() & 0o777,
             0o700
         );
-        plugin.kill().await;
+        kill(plugin).await;
         assert!(!directory.exists(), "{}", directory.display());
     }
 }
@@ -308,7 +317,7 @@ async fn handshake_that_cannot_be_written_is_an_error_record_and_exit_1() {
     let directory = scratch();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = Launch::new(directory.path()).command();
+    let mut command = launch(directory.path()).command();
     let child = command.stdout(writer).spawn().unwrap();
     let output = within(PATIENCE, child.wait_with_output()).await.unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -329,7 +338,7 @@ async fn handshake_that_cannot_be_written_is_an_error_record_and_exit_1() {
 #[tokio::test]
 async fn applies_to_selects_claims_and_nothing_else() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let request = BackupItemActionAppliesToRequest {
         plugin: ACTION.into(),
     };
@@ -344,14 +353,14 @@ async fn applies_to_selects_claims_and_nothing_else() {
     assert_eq!(selector.selector, "");
     assert!(selector.included_namespaces.is_empty() && selector.excluded_namespaces.is_empty());
     assert!(selector.excluded_resources.is_empty());
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// P-14.
 #[tokio::test]
 async fn other_and_empty_plugin_names_are_not_found() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let mut action = plugin.action();
     for name in [
         "",
@@ -396,13 +405,13 @@ async fn other_and_empty_plugin_names_are_not_found() {
             );
         }
     }
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 #[tokio::test]
 async fn progress_and_cancel_of_a_foreign_operation_name_its_id() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     for id in ["", "du-1234.5678", "odd \u{2028} id"] {
         let mut action = plugin.action();
         let progress = BackupItemActionProgressRequest {
@@ -425,14 +434,14 @@ async fn progress_and_cancel_of_a_foreign_operation_name_its_id() {
             assert_ne!(status.code(), Code::Aborted);
         }
     }
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// A 10.5, A 10.7, P-10.
 #[tokio::test]
 async fn large_items_are_taken_and_echoed_byte_by_byte() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     for size in [256, 8 * MIB, 63 * MIB] {
         let item = item_of(size);
         let answer = plugin
@@ -448,14 +457,14 @@ async fn large_items_are_taken_and_echoed_byte_by_byte() {
         assert_eq!(answer.operation_id, "");
         assert!(answer.additional_items.is_empty() && answer.post_operation_items.is_empty());
     }
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     ended.stderr.iter().for_each(|line| drop(log_record(line)));
 }
 
 #[tokio::test]
 async fn request_over_the_limit_is_refused_with_both_sizes_and_the_next_one_works() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let status = plugin
         .action()
         .execute(execute(item_of(66 * MIB)))
@@ -463,14 +472,14 @@ async fn request_over_the_limit_is_refused_with_both_sizes_and_the_next_one_work
         .unwrap_err();
     assert!(status.message().contains("the limit is"), "{status}");
     assert_eq!(commands(&plugin).await.len(), 1);
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// A 10.10, P-27.
 #[tokio::test]
 async fn hundred_parallel_calls_on_one_connection_are_all_answered() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let mut calls = tokio::task::JoinSet::new();
     for index in 0..100 {
         let (mut lister, mut action) = (plugin.lister(), plugin.action());
@@ -492,14 +501,14 @@ async fn hundred_parallel_calls_on_one_connection_are_all_answered() {
     }
     let answered = within(PATIENCE, calls.join_all()).await;
     assert_eq!(answered.len(), 100);
-    assert_eq!(plugin.kill().await.status.code(), Some(0));
+    assert_eq!(kill(plugin).await.status.code(), Some(0));
 }
 
 /// P-8: a burst of calls that are given up at once must not cost the connection.
 #[tokio::test]
 async fn connection_survives_hundreds_of_calls_that_are_given_up() {
     let directory = scratch();
-    let mut plugin = Launch::new(directory.path()).serve().await;
+    let mut plugin = launch(directory.path()).serve().await.unwrap();
     for _ in 0..500 {
         let mut lister = plugin.lister();
         let call = lister.list_plugins(Empty {});
@@ -516,7 +525,7 @@ async fn connection_survives_hundreds_of_calls_that_are_given_up() {
         is_pending_for(silence, plugin.broker.message()).await,
         "the broker stream ended"
     );
-    assert_eq!(plugin.kill().await.status.code(), Some(0));
+    assert_eq!(kill(plugin).await.status.code(), Some(0));
 }
 
 // ---- support services
@@ -525,7 +534,7 @@ async fn connection_survives_hundreds_of_calls_that_are_given_up() {
 async fn health_is_serving_for_plugin_and_for_all_and_unknown_for_others() {
     use tonic_health::pb::HealthCheckRequest;
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let mut health = tonic_health::pb::health_client::HealthClient::new(plugin.channel.clone());
     for service in ["plugin", ""] {
         let request = HealthCheckRequest {
@@ -544,14 +553,14 @@ async fn health_is_serving_for_plugin_and_for_all_and_unknown_for_others() {
         health.check(request).await.unwrap_err().code(),
         Code::NotFound
     );
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// P-7, F73: open and silent, whatever the host says, and an orderly end.
 #[tokio::test]
 async fn broker_and_stdio_stay_open_and_end_without_error_at_sigterm() {
     let directory = scratch();
-    let mut plugin = Launch::new(directory.path()).serve().await;
+    let mut plugin = launch(directory.path()).serve().await.unwrap();
     for id in 0..10 {
         plugin
             .knocks
@@ -566,7 +575,7 @@ async fn broker_and_stdio_stay_open_and_end_without_error_at_sigterm() {
     let silence = Duration::from_millis(100);
     assert!(is_pending_for(silence, plugin.broker.message()).await);
     assert!(is_pending_for(silence, plugin.stdio.message()).await);
-    kill_process(plugin.started.id(), Signal::TERM).unwrap();
+    kill_process(id(&plugin.started), Signal::TERM).unwrap();
     assert_eq!(
         within(PATIENCE, plugin.broker.message()).await.unwrap(),
         None
@@ -575,14 +584,14 @@ async fn broker_and_stdio_stay_open_and_end_without_error_at_sigterm() {
         within(PATIENCE, plugin.stdio.message()).await.unwrap(),
         None
     );
-    assert_eq!(plugin.started.ended().await.status.code(), Some(0));
+    assert_eq!(ended(plugin.started).await.status.code(), Some(0));
 }
 
 /// P-9: the end of a connection is not the end of the process.
 #[tokio::test]
 async fn host_can_dial_the_same_socket_again() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     let Plugin {
         started,
         path,
@@ -592,7 +601,7 @@ async fn host_can_dial_the_same_socket_again() {
         stdio,
     } = plugin;
     drop((channel, knocks, broker, stdio));
-    let channel = support::dial(&path).await;
+    let channel = dial(&path).await.unwrap();
     let mut lister = PluginListerClient::new(channel);
     assert_eq!(
         lister
@@ -604,15 +613,15 @@ async fn host_can_dial_the_same_socket_again() {
             .len(),
         1
     );
-    kill_process(started.id(), Signal::TERM).unwrap();
-    assert_eq!(started.ended().await.status.code(), Some(0));
+    kill_process(id(&started), Signal::TERM).unwrap();
+    assert_eq!(ended(started).await.status.code(), Some(0));
 }
 
 /// F71: hosts of other languages send the socket's path as authority.
 #[tokio::test]
 async fn odd_authorities_do_no_harm() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
     for authority in [
         "localhost",
         "unused",
@@ -634,7 +643,7 @@ async fn odd_authorities_do_no_harm() {
         }
         assert_eq!(commands(&plugin).await.len(), 1, "after {authority:?}");
     }
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 const DATA: u8 = 0;
@@ -699,8 +708,8 @@ fn raw_list_plugins(path: &Path, authority: &str) -> Vec<u8> {
 #[tokio::test]
 async fn shutdown_with_open_streams_ends_the_process_at_once_and_leaves_nothing() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
-    let ended = plugin.kill().await;
+    let plugin = launch(directory.path()).serve().await.unwrap();
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     assert!(
         ended.elapsed < Duration::from_millis(500),
@@ -714,11 +723,11 @@ async fn shutdown_with_open_streams_ends_the_process_at_once_and_leaves_nothing(
 #[tokio::test]
 async fn sigterm_is_an_orderly_end_and_sigint_is_none() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path()).serve().await;
-    kill_process(plugin.started.id(), Signal::INT).unwrap();
+    let plugin = launch(directory.path()).serve().await.unwrap();
+    kill_process(id(&plugin.started), Signal::INT).unwrap();
     assert_eq!(commands(&plugin).await.len(), 1);
-    kill_process(plugin.started.id(), Signal::TERM).unwrap();
-    let ended = plugin.started.ended().await;
+    kill_process(id(&plugin.started), Signal::TERM).unwrap();
+    let ended = ended(plugin.started).await;
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(entries(directory.path()), 0);
 }
@@ -727,13 +736,13 @@ async fn sigterm_is_an_orderly_end_and_sigint_is_none() {
 #[tokio::test]
 async fn sigterm_ends_the_process_in_time_although_the_host_is_stuck() {
     let directory = scratch();
-    let started = Launch::new(directory.path()).start().await;
-    let mut stuck = UnixStream::connect(started.socket_path()).unwrap();
+    let started = launch(directory.path()).start().await.unwrap();
+    let mut stuck = UnixStream::connect(socket_path(&started.line).unwrap()).unwrap();
     stuck
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         .unwrap();
-    kill_process(started.id(), Signal::TERM).unwrap();
-    let ended = within(support::GRACE, started.ended()).await;
+    kill_process(id(&started), Signal::TERM).unwrap();
+    let ended = within(GRACE, ended(started)).await;
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(entries(directory.path()), 0);
 }
@@ -747,13 +756,14 @@ async fn death_of_the_parent_ends_the_process_within_two_seconds() {
         .variable("VELERO_PLUGIN", "hello")
         .variable("TMPDIR", directory.path())
         .start()
-        .await;
-    let path = started.socket_path();
-    let channel = support::dial(&path).await;
+        .await
+        .unwrap();
+    let path = socket_path(&started.line).unwrap();
+    let channel = dial(&path).await.unwrap();
     assert!(path.exists());
-    kill_process(started.id(), Signal::KILL).unwrap();
+    kill_process(id(&started), Signal::KILL).unwrap();
     // Both pipes are at their end only when the plugin has gone as well.
-    let ended = within(support::GRACE, started.ended()).await;
+    let ended = within(GRACE, ended(started)).await;
     assert!(ended.stderr.is_empty(), "{:?}", ended.stderr);
     assert_eq!(entries(directory.path()), 0);
     drop(channel);
@@ -763,17 +773,18 @@ async fn death_of_the_parent_ends_the_process_within_two_seconds() {
 #[tokio::test]
 async fn every_line_of_stderr_is_a_log_record_and_stdout_stays_silent() {
     let directory = scratch();
-    let plugin = Launch::new(directory.path())
+    let plugin = launch(directory.path())
         .arguments(["--log-level", "trace"])
         .serve()
-        .await;
+        .await
+        .unwrap();
     commands(&plugin).await;
     plugin
         .action()
         .execute(execute(item_of(8 * MIB)))
         .await
         .unwrap();
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert!(!ended.stderr.is_empty());
     for line in &ended.stderr {
         assert!(!line.contains("xxxxxxxx"), "the item is logged");

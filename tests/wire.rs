@@ -1,5 +1,6 @@
 //! The server and Velero's services around actions that panic, wait and hang.
 
+#![cfg(feature = "demo")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,12 +17,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prost::bytes::Bytes;
-use support::{PATIENCE, dial, within};
+use support::{PATIENCE, within};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tonic::Code;
 use tonic::transport::Channel;
 use velero_plugin_csi_fastpoll::action::{ActionError, Answer};
+use velero_plugin_csi_fastpoll::commands::launch::dial;
 use velero_plugin_csi_fastpoll::goplugin::calls::Calls;
 use velero_plugin_csi_fastpoll::goplugin::listener::{Candidate, Socket};
 use velero_plugin_csi_fastpoll::goplugin::server::{ServeError, serve};
@@ -134,7 +136,7 @@ impl Bench {
             serve(socket, announce, &calls, services).await
         });
         announced.await.unwrap();
-        let channel = dial(&path).await;
+        let channel = dial(&path).await.unwrap();
         Self {
             _directory: directory,
             path,
@@ -286,7 +288,7 @@ async fn caller_that_leaves_interrupts_the_work_which_runs_on_to_its_end() {
 #[tokio::test]
 async fn lost_connection_interrupts_the_work_as_well() {
     let mut bench = Bench::start().await;
-    let channel = dial(&bench.path).await;
+    let channel = dial(&bench.path).await.unwrap();
     let call = tokio::spawn(async move {
         let mut action = BackupItemActionClient::new(channel);
         action.execute(request("wait")).await

@@ -2,8 +2,10 @@
 //!
 //! May use: rules, cluster, model, wait.
 
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tonic::codegen::Bytes;
 use tracing::Instrument;
 
@@ -134,18 +136,20 @@ impl Run<'_> {
     /// From the class to the answer; whatever fails in between is taken back.
     async fn snapshot(&self, reader: Reader<'_>, plan: &Plan) -> Result<Answer, ActionError> {
         let mut made = None;
-        let result = self.make(reader, plan, &mut made).await;
+        let making = self.make(reader, plan, &mut made);
+        let result = AssertUnwindSafe(making).catch_unwind().await;
         let result = match (result, self.interrupt.reason()) {
             // Nobody would read the answer.
-            (Ok(_), Some(reason)) => Err(ActionError::Interrupted(reason)),
+            (Ok(Ok(_)), Some(reason)) => Ok(Err(ActionError::Interrupted(reason))),
             (result, _) => result,
         };
-        if result.is_err()
+        if !matches!(result, Ok(Ok(_)))
             && let Some(made) = &made
         {
             undo::take_back(&self.action.cluster, made, self.interrupt).await;
         }
-        result
+        // A panic goes on to the wire, which answers it, once nothing is left of it.
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     async fn make(

@@ -334,11 +334,10 @@ impl<'a> Undo<'a> {
             }
             _ => format!("VolumeSnapshot {namespace}/{name}"),
         };
-        let error = self.trouble.clone().unwrap_or_default();
         tracing::warn!(
             volume_snapshot = name,
             elapsed,
-            error,
+            error = self.trouble,
             "could not see the end of the undo: check that {left} goes away, and delete it if it stays"
         );
     }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use velero_plugin_csi_fastpoll::commands::launch::Launch;
 use velero_plugin_csi_fastpoll::model::names::{ACTION, LABEL_CREATED_BY};
 use velero_plugin_csi_fastpoll::proto::generated::Empty;
 use velero_plugin_csi_fastpoll::proto::v2::BackupItemActionAppliesToRequest;
 
-use crate::support::{Launch, log_record};
+use crate::support::{kill, log_record};
 use crate::world::{World, counted, records, the};
 
 const MIB: usize = 1024 * 1024;
@@ -17,7 +18,7 @@ const MIB: usize = 1024 * 1024;
 async fn backup_runs_through_then_the_item_names_a_snapshot_that_exists() {
     let mut world = World::new().await;
     world.pvc["spec"]["fieldOfTheFuture"] = json!({"n": 9_007_199_254_740_993_u64});
-    let plugin = world.launch().serve().await;
+    let plugin = world.launch().serve().await.unwrap();
     let listed = plugin.lister().list_plugins(Empty {}).await.unwrap();
     assert_eq!(listed.into_inner().plugins[0].name, ACTION);
     let request = BackupItemActionAppliesToRequest {
@@ -62,7 +63,7 @@ async fn backup_runs_through_then_the_item_names_a_snapshot_that_exists() {
     assert!(answer.post_operation_items.is_empty());
     assert_eq!(world.storage().handles().len(), 1);
 
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     assert!(ended.stdout.is_empty());
     let taken = the(&ended.stderr, "the storage has cut the snapshot");
@@ -78,7 +79,7 @@ async fn backup_runs_through_then_the_item_names_a_snapshot_that_exists() {
 #[tokio::test]
 async fn requests_then_each_has_our_name_and_version_as_user_agent() {
     let world = World::new().await;
-    let plugin = world.launch().serve().await;
+    let plugin = world.launch().serve().await.unwrap();
     world.execute(&plugin).await.unwrap();
     let expected = concat!("velero-plugin-csi-fastpoll/", env!("CARGO_PKG_VERSION"));
     let requests = world.api.requests();
@@ -87,20 +88,20 @@ async fn requests_then_each_has_our_name_and_version_as_user_agent() {
         assert_eq!(request.user_agent, expected, "{}", request.line());
         assert_eq!(request.authorization, "", "{}", request.line());
     }
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// Looks of one Execute that hangs until `looks` of them have been made, since its create; and its introduction.
 async fn looks(launch: impl Fn(&World) -> Launch, looks: usize) -> (Vec<Duration>, Value) {
     let world = World::new().await;
     world.storage().hang();
-    let plugin = launch(&world).serve().await;
+    let plugin = launch(&world).serve().await.unwrap();
     let call = world.begin(&plugin);
     let looks = world.seen("get", "volumesnapshots", looks).await;
     world.storage().release();
     call.await.unwrap().unwrap();
     let created = world.seen("create", "volumesnapshots", 1).await[0].at;
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     let intro = the(
         &ended.stderr,
         "velero-plugin-csi-fastpoll takes part in this backup",
@@ -161,11 +162,11 @@ async fn backup_annotation_turns_the_early_phase_on_then_the_log_names_it() {
     let mut world = World::new().await;
     let switch = "velero-plugin-csi-fastpoll/early-fast-poll";
     world.backup["metadata"]["annotations"][switch] = json!("true");
-    let plugin = world.launch().serve().await;
+    let plugin = world.launch().serve().await.unwrap();
     world.execute(&plugin).await.unwrap();
     world.next_backup();
     world.execute(&plugin).await.unwrap();
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     let mut intros = records(&ended.stderr);
     intros.retain(|record| record.contains_key("early_from"));
     let from: Vec<_> = intros
@@ -201,7 +202,8 @@ async fn item_and_backup_of_62_mib_then_they_are_taken_and_never_logged() {
         .launch()
         .arguments(["--log-level", "trace", "--features", "EnableCSI"])
         .serve()
-        .await;
+        .await
+        .unwrap();
 
     let answer = world.execute(&plugin).await.unwrap();
 
@@ -211,7 +213,7 @@ async fn item_and_backup_of_62_mib_then_they_are_taken_and_never_logged() {
         world.pvc["metadata"]["annotations"]["example.com/big-3"]
     );
     assert_eq!(world.names("volumesnapshots").len(), 1);
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert!(ended.stderr.len() > 10, "{:#?}", ended.stderr);
     for line in &ended.stderr {
         log_record(line);
@@ -224,10 +226,10 @@ async fn item_and_backup_of_62_mib_then_they_are_taken_and_never_logged() {
 async fn large_item_of_a_wrong_shape_then_neither_answer_nor_log_repeat_it() {
     let mut world = World::new().await;
     world.pvc["metadata"]["annotations"] = json!("x".repeat(8 * MIB));
-    let plugin = world.launch().serve().await;
+    let plugin = world.launch().serve().await.unwrap();
     let status = world.execute(&plugin).await.unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     let told = the(&ended.stderr, "cannot use the request");
     for text in [status.message(), told["error"].as_str().unwrap()] {
         assert!(text.len() < 1_000, "{} bytes", text.len());

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use tonic::{Code, Status};
+use velero_plugin_csi_fastpoll::commands::launch::{Launch, Plugin};
 use velero_plugin_csi_fastpoll::model::names::ACTION;
 use velero_plugin_csi_fastpoll::proto::generated::Empty;
 use velero_plugin_csi_fastpoll::proto::v2::BackupItemActionAppliesToRequest;
 
-use crate::support::{Launch, Plugin, within};
+use crate::support::{kill, launch, within};
 use crate::world::{World, counted};
 
 /// Far less than the 30 s for which an API server in trouble is waited for.
@@ -32,7 +33,7 @@ async fn refused(world: &World, plugin: &Plugin) -> Status {
 
 /// One Error for the backup, and nothing of a panic.
 async fn assert_orderly_end(plugin: Plugin) {
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     let counted = counted(&ended.stderr);
     assert_eq!(counted.len(), 1, "{counted:#?}");
@@ -41,7 +42,7 @@ async fn assert_orderly_end(plugin: Plugin) {
 }
 
 fn without_kubeconfig(world: &World) -> Launch {
-    Launch::new(&world.file("sockets")).variable("HOME", world.file("home"))
+    launch(&world.file("sockets")).variable("HOME", world.file("home"))
 }
 
 #[tokio::test]
@@ -61,7 +62,12 @@ async fn kubeconfig_cannot_be_used_then_execute_fails_at_once_and_names_what_was
     ];
     for (what, text, named) in table {
         let path = world.write(what, text);
-        let plugin = world.launch().variable("KUBECONFIG", path).serve().await;
+        let plugin = world
+            .launch()
+            .variable("KUBECONFIG", path)
+            .serve()
+            .await
+            .unwrap();
         let status = refused(&world, &plugin).await;
         assert!(status.message().contains(named), "{what}: {status}");
         assert_orderly_end(plugin).await;
@@ -73,7 +79,12 @@ async fn kubeconfig_cannot_be_used_then_execute_fails_at_once_and_names_what_was
 async fn kubeconfig_is_missing_then_its_path_is_named() {
     let world = World::new().await;
     let path = world.file("no-such-kubeconfig");
-    let plugin = world.launch().variable("KUBECONFIG", &path).serve().await;
+    let plugin = world
+        .launch()
+        .variable("KUBECONFIG", &path)
+        .serve()
+        .await
+        .unwrap();
     let status = refused(&world, &plugin).await;
     assert!(status.message().contains("no-such-kubeconfig"), "{status}");
     assert_orderly_end(plugin).await;
@@ -82,7 +93,7 @@ async fn kubeconfig_is_missing_then_its_path_is_named() {
 #[tokio::test]
 async fn there_is_no_cluster_at_all_then_both_places_are_named() {
     let world = World::new().await;
-    let plugin = without_kubeconfig(&world).serve().await;
+    let plugin = without_kubeconfig(&world).serve().await.unwrap();
     let status = refused(&world, &plugin).await;
     for tried in [
         "service account",
@@ -102,7 +113,7 @@ async fn flag_names_a_missing_file_then_no_other_configuration_is_used() {
         ["--features=EnableCSI", "--kubeconfig=/no/such/file"],
         ["--features=EnableCSI", "--kubecontext=elsewhere"],
     ] {
-        let plugin = world.launch().arguments(flags).serve().await;
+        let plugin = world.launch().arguments(flags).serve().await.unwrap();
         let status = refused(&world, &plugin).await;
         let named = flags[1].split('=').next_back().unwrap();
         assert!(status.message().contains(named), "{status}");
@@ -119,9 +130,10 @@ async fn flag_names_the_file_then_it_wins_over_the_variable() {
         .variable("KUBECONFIG", "/no/such/file")
         .arguments(["--features=EnableCSI", &flag, "--kubecontext=fake"])
         .serve()
-        .await;
+        .await
+        .unwrap();
     world.execute(&plugin).await.unwrap();
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// A failure is not kept: the next Execute reads the configuration again.
@@ -129,7 +141,12 @@ async fn flag_names_the_file_then_it_wins_over_the_variable() {
 async fn kubeconfig_is_put_right_then_the_next_execute_works() {
     let world = World::new().await;
     let path = world.file("later");
-    let plugin = world.launch().variable("KUBECONFIG", &path).serve().await;
+    let plugin = world
+        .launch()
+        .variable("KUBECONFIG", &path)
+        .serve()
+        .await
+        .unwrap();
     refused(&world, &plugin).await;
     world.write("later", &world.served.kubeconfig());
     world.execute(&plugin).await.unwrap();

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use tonic::Code;
+use velero_plugin_csi_fastpoll::commands::launch::{GRACE, Launch, dial, socket_path};
 use velero_plugin_csi_fastpoll::proto::v2::backup_item_action_client::BackupItemActionClient;
 
-use crate::support::{self, BINARY, GRACE, Launch, PATIENCE, log_record, within};
-use crate::world::{World, counted};
+use crate::support::{BINARY, PATIENCE, id, kill, log_record, within};
+use crate::world::{World, counted, said};
 
 /// What the log says about a snapshot that a hung driver may still finish: a Warn with the object's name.
 fn assert_left_is_named(stderr: &[String], content: &str) {
@@ -26,13 +27,13 @@ fn assert_left_is_named(stderr: &[String], content: &str) {
 async fn shutdown_while_the_driver_hangs_then_gone_in_two_seconds_and_nothing_stays() {
     let world = World::new().await;
     world.storage().hang();
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
     world.hangs().await;
     let content = world.names("volumesnapshotcontents").remove(0);
 
     // Fails by itself after the two seconds that a host waits.
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
 
     assert_eq!(ended.status.code(), Some(0));
     let status = within(PATIENCE, call).await.unwrap().unwrap_err();
@@ -48,14 +49,14 @@ async fn shutdown_while_the_driver_hangs_then_gone_in_two_seconds_and_nothing_st
 async fn sigterm_while_the_driver_hangs_then_the_same() {
     let world = World::new().await;
     world.storage().hang();
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
     world.hangs().await;
     let content = world.names("volumesnapshotcontents").remove(0);
 
-    kill_process(plugin.started.id(), Signal::TERM).unwrap();
+    kill_process(id(&plugin.started), Signal::TERM).unwrap();
 
-    let ended = within(GRACE, plugin.started.ended()).await;
+    let ended = plugin.started.ended(GRACE).await.unwrap();
     assert_eq!(ended.status.code(), Some(0));
     assert!(within(PATIENCE, call).await.unwrap().is_err());
     assert_eq!(world.sockets(), 0);
@@ -70,10 +71,10 @@ async fn shutdown_before_the_driver_has_begun_then_all_is_gone_at_the_end_of_the
     let world = World::new().await;
     // Nobody picks the VolumeSnapshot up.
     world.snapshotter.stop();
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
     world.seen("get", "volumesnapshots", 2).await;
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     assert!(within(PATIENCE, call).await.unwrap().is_err());
     assert_eq!(world.names("volumesnapshots"), Vec::<String>::new());
@@ -85,8 +86,8 @@ async fn shutdown_before_the_driver_has_begun_then_all_is_gone_at_the_end_of_the
 async fn connection_lost_while_the_driver_hangs_then_nothing_stays_and_the_next_execute_works() {
     let mut world = World::new().await;
     world.storage().hang();
-    let plugin = world.quick().serve().await;
-    let channel = support::dial(&plugin.path).await;
+    let plugin = world.quick().serve().await.unwrap();
+    let channel = dial(&plugin.path).await.unwrap();
     let request = world.request();
     let call = tokio::spawn(async move {
         let mut action = BackupItemActionClient::new(channel);
@@ -101,15 +102,12 @@ async fn connection_lost_while_the_driver_hangs_then_nothing_stays_and_the_next_
     world.seen("delete", "volumesnapshots", 1).await;
     world.storage().release();
     world.nothing_left().await;
-    let stderr = &plugin.started.stderr;
-    stderr
-        .saying(&["took the VolumeSnapshot and its content back"])
-        .await;
+    said(&plugin, &["took the VolumeSnapshot and its content back"]).await;
     world.next_backup();
     let answer = world.execute(&plugin).await.unwrap();
     assert_eq!(answer.additional_items.len(), 1);
     assert_eq!(world.storage().handles().len(), 1);
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     let counted = counted(&ended.stderr);
     assert_eq!(counted.len(), 1, "{counted:#?}");
@@ -122,13 +120,13 @@ async fn connection_lost_while_the_driver_hangs_then_nothing_stays_and_the_next_
 async fn caller_gives_up_and_the_driver_answers_afterwards_then_nothing_stays() {
     let world = World::new().await;
     world.storage().hang();
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
     world.hangs().await;
     call.abort();
     world.storage().release();
     world.nothing_left().await;
-    assert_eq!(plugin.kill().await.status.code(), Some(0));
+    assert_eq!(kill(plugin).await.status.code(), Some(0));
 }
 
 /// F72: Velero is killed; its plugin notices, takes back and goes.
@@ -143,8 +141,9 @@ async fn host_is_killed_while_the_driver_hangs_then_the_plugin_takes_back_and_go
         .variable("KUBECONFIG", world.file("kubeconfig"))
         .variable("VELERO_CSI_EARLY_FAST_POLL", "true")
         .start()
-        .await;
-    let channel = support::dial(&started.socket_path()).await;
+        .await
+        .unwrap();
+    let channel = dial(&socket_path(&started.line).unwrap()).await.unwrap();
     let request = world.request();
     let call = tokio::spawn(async move {
         let mut action = BackupItemActionClient::new(channel);
@@ -153,10 +152,12 @@ async fn host_is_killed_while_the_driver_hangs_then_the_plugin_takes_back_and_go
     world.hangs().await;
     assert_eq!(world.sockets(), 1);
 
-    kill_process(started.id(), Signal::KILL).unwrap();
+    kill_process(id(&started), Signal::KILL).unwrap();
 
     // Both pipes are at their end only when the plugin has gone as well.
-    let ended = within(Duration::from_secs(5), started.ended()).await;
+    let ended = within(Duration::from_secs(5), started.ended(PATIENCE))
+        .await
+        .unwrap();
     ended.stderr.iter().for_each(|line| drop(log_record(line)));
     assert_eq!(world.sockets(), 0);
     assert!(within(PATIENCE, call).await.unwrap().is_err());

@@ -8,8 +8,8 @@ use std::time::Duration;
 use kube_api::{Fault, Matcher, When};
 use tonic::Code;
 
-use crate::support::{PATIENCE, within};
-use crate::world::{World, counted, records};
+use crate::support::{PATIENCE, kill, within};
+use crate::world::{World, counted, records, said};
 
 /// T1: kube's own retries would send eight or nine POSTs in three seconds. Ours come a second apart, and each
 /// looks first whether the last one did its work.
@@ -22,7 +22,7 @@ async fn create_is_answered_with_trouble_twice_then_three_creates_a_second_apart
     ] {
         let what = format!("{fault:?}");
         let world = World::new().await;
-        let plugin = world.quick().serve().await;
+        let plugin = world.quick().serve().await.unwrap();
         let creates = Matcher::on("create", "volumesnapshots");
         world.api.fault(creates.clone(), fault, When::times(2));
         world.execute(&plugin).await.unwrap();
@@ -40,7 +40,7 @@ async fn create_is_answered_with_trouble_twice_then_three_creates_a_second_apart
             );
         }
         assert_eq!(world.names("volumesnapshots").len(), 1, "{what}");
-        assert_eq!(counted(&plugin.kill().await.stderr), [], "{what}");
+        assert_eq!(counted(&kill(plugin).await.stderr), [], "{what}");
     }
 }
 
@@ -48,7 +48,7 @@ async fn create_is_answered_with_trouble_twice_then_three_creates_a_second_apart
 #[tokio::test]
 async fn reads_are_answered_with_trouble_then_one_request_per_second() {
     let world = World::new().await;
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let reads = Matcher::on("get", "persistentvolumes");
     world
         .api
@@ -60,7 +60,7 @@ async fn reads_are_answered_with_trouble_then_one_request_per_second() {
         reads[2].at - reads[0].at >= Duration::from_secs(1),
         "{reads:?}"
     );
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// T13, T6: what passes is neither a warning nor an error of the backup, whatever kube and hyper think of it.
@@ -90,7 +90,8 @@ async fn looks_fail_in_every_way_and_the_snapshot_comes_then_velero_counts_nothi
         .quick()
         .arguments(["--log-level", "debug", "--features", "EnableCSI"])
         .serve()
-        .await;
+        .await
+        .unwrap();
     for (what, fault) in faults {
         world.storage().hang();
         world.api.clear_requests();
@@ -104,7 +105,7 @@ async fn looks_fail_in_every_way_and_the_snapshot_comes_then_velero_counts_nothi
         world.api.clear_fault(id);
         world.next_backup();
     }
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(counted(&ended.stderr), []);
     // kube did log its errors, as Debug.
     let foreign: Vec<_> = records(&ended.stderr)
@@ -131,20 +132,19 @@ async fn looks_fail_in_every_way_and_the_snapshot_comes_then_velero_counts_nothi
 async fn api_server_stops_and_starts_again_during_the_wait_then_the_snapshot_succeeds() {
     let mut world = World::new().await;
     world.storage().hang();
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
     world.hangs().await;
 
     world.served.stop().await;
-    let stderr = &plugin.started.stderr;
-    stderr.saying(&["looking on", "onnection refused"]).await;
+    said(&plugin, &["looking on", "onnection refused"]).await;
     world.storage().release();
     world.served.start().await.unwrap();
 
     let answer = within(PATIENCE, call).await.unwrap().unwrap();
     assert_eq!(answer.additional_items.len(), 1);
     assert_eq!(world.names("volumesnapshots").len(), 1);
-    assert_eq!(counted(&plugin.kill().await.stderr), []);
+    assert_eq!(counted(&kill(plugin).await.stderr), []);
 }
 
 /// The API server is not there at first: reads before the create are patient as well.
@@ -152,13 +152,12 @@ async fn api_server_stops_and_starts_again_during_the_wait_then_the_snapshot_suc
 async fn api_server_starts_after_execute_then_the_snapshot_succeeds() {
     let mut world = World::new().await;
     world.served.stop().await;
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
-    let stderr = &plugin.started.stderr;
-    stderr.saying(&["trying again", "onnection refused"]).await;
+    said(&plugin, &["trying again", "onnection refused"]).await;
     world.served.start().await.unwrap();
     within(PATIENCE, call).await.unwrap().unwrap();
-    assert_eq!(counted(&plugin.kill().await.stderr), []);
+    assert_eq!(counted(&kill(plugin).await.stderr), []);
 }
 
 /// F110: the token comes from the file that the kubeconfig names.
@@ -173,7 +172,7 @@ async fn kubeconfig_names_a_token_file_then_requests_carry_the_token() {
     world
         .api
         .on_request(move |request| (request.authorization != right).then(Fault::unauthorized));
-    let plugin = world.launch().serve().await;
+    let plugin = world.launch().serve().await.unwrap();
     world.execute(&plugin).await.unwrap();
     let requests = world.api.requests();
     assert!(
@@ -181,20 +180,20 @@ async fn kubeconfig_names_a_token_file_then_requests_carry_the_token() {
             .iter()
             .all(|request| request.authorization == right)
     );
-    plugin.kill().await;
+    kill(plugin).await;
 }
 
 /// A token that is refused is waited out, since it may be a rotated one.
 #[tokio::test]
 async fn token_is_refused_for_two_seconds_then_the_wait_goes_on() {
     let world = World::new().await;
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let looks = Matcher::on("get", "volumesnapshots");
     world
         .api
         .fault(looks, Fault::unauthorized(), When::times(3));
     world.execute(&plugin).await.unwrap();
-    assert_eq!(counted(&plugin.kill().await.stderr), []);
+    assert_eq!(counted(&kill(plugin).await.stderr), []);
 }
 
 /// F104: a real denial ends the call at once, with the words of the API server and one Error.
@@ -203,13 +202,13 @@ async fn permission_is_missing_then_the_answer_names_it() {
     let world = World::new().await;
     let creates = Matcher::on("create", "volumesnapshots");
     world.api.fault(creates, Fault::forbidden(), When::ALWAYS);
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let status = world.execute(&plugin).await.unwrap_err();
     assert_eq!(status.code(), Code::PermissionDenied);
     let missing = "cannot create resource \"volumesnapshots\"";
     assert!(status.message().contains(missing), "{status}");
     assert_eq!(world.api.count("create", "volumesnapshots"), 1);
-    let counted = counted(&plugin.kill().await.stderr);
+    let counted = counted(&kill(plugin).await.stderr);
     assert_eq!(counted.len(), 1, "{counted:#?}");
     assert_eq!(counted[0]["@level"], "error");
 }

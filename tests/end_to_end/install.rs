@@ -5,9 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use velero_plugin_csi_fastpoll::commands::launch::{Launch, Plugin};
 use velero_plugin_csi_fastpoll::proto::generated::Empty;
 
-use crate::support::{BINARY, Launch, Plugin};
+use crate::support::{BINARY, kill};
 
 const NAME: &str = "velero-plugin-csi-fastpoll";
 
@@ -43,7 +44,7 @@ async fn serve(program: &Path, sockets: &Path) -> Plugin {
     let launch = Launch::of(program)
         .variable("VELERO_PLUGIN", "hello")
         .variable("TMPDIR", sockets);
-    launch.serve().await
+    launch.serve().await.unwrap()
 }
 
 async fn assert_lists(plugin: &Plugin) {
@@ -75,8 +76,8 @@ async fn longer_older_binary_is_running_then_it_runs_on_and_the_new_one_is_whole
     assert_lists(&old).await;
     let new = serve(&file, sockets.path()).await;
     assert_lists(&new).await;
-    assert_eq!(old.kill().await.status.code(), Some(0));
-    assert_eq!(new.kill().await.status.code(), Some(0));
+    assert_eq!(kill(old).await.status.code(), Some(0));
+    assert_eq!(kill(new).await.status.code(), Some(0));
 }
 
 /// A full disk, as far as a process can have one for itself: a write in the middle fails.

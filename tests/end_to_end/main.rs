@@ -1,5 +1,6 @@
 //! The real binary as Velero's child, with a real kubeconfig, against a cluster on loopback.
 
+#![cfg(feature = "demo")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

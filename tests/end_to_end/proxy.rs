@@ -6,8 +6,9 @@
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use velero_plugin_csi_fastpoll::commands::launch::Launch;
 
-use crate::support::{Launch, PATIENCE, within};
+use crate::support::{PATIENCE, kill, within};
 use crate::world::World;
 
 /// A proxy that hears one request and hangs up; the request's first line. Its URL has a name, so that no address in
@@ -37,9 +38,9 @@ async fn no_proxy_exempts_the_api_server_then_requests_go_to_it_directly() {
     for exempt in [".svc,10.96.0.0/12,127.0.0.0/8", "127.0.0.1", "*"] {
         let world = World::new().await;
         let launch = with_proxy(world.launch(), &url).variable("NO_PROXY", exempt);
-        let plugin = launch.serve().await;
+        let plugin = launch.serve().await.unwrap();
         world.execute(&plugin).await.unwrap();
-        plugin.kill().await;
+        kill(plugin).await;
     }
     assert!(!heard.is_finished(), "{:?}", heard.await);
 }
@@ -50,11 +51,11 @@ async fn nothing_exempts_the_api_server_then_requests_go_through_the_proxy() {
         let (url, heard) = proxy().await;
         let world = World::new().await;
         let launch = with_proxy(world.launch(), &url).variable("NO_PROXY", exempt);
-        let plugin = launch.serve().await;
+        let plugin = launch.serve().await.unwrap();
         let call = world.begin(&plugin);
         let line = within(PATIENCE, heard).await.unwrap();
         assert_eq!(line, format!("CONNECT {} HTTP/1.1", world.served.addr()));
-        plugin.kill().await;
+        kill(plugin).await;
         assert!(call.await.unwrap().is_err());
         assert_eq!(world.api.requests(), []);
     }
@@ -72,11 +73,16 @@ async fn kubeconfig_names_a_proxy_then_it_is_used_in_any_case() {
             "kubeconfig",
             &world.served.kubeconfig().replace(&server, &both),
         );
-        let plugin = world.launch().variable("NO_PROXY", exempt).serve().await;
+        let plugin = world
+            .launch()
+            .variable("NO_PROXY", exempt)
+            .serve()
+            .await
+            .unwrap();
         let call = world.begin(&plugin);
         let line = within(PATIENCE, heard).await.unwrap();
         assert!(line.starts_with("CONNECT "), "{line}");
-        plugin.kill().await;
+        kill(plugin).await;
         assert!(call.await.unwrap().is_err());
     }
 }

@@ -11,8 +11,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use tonic::Code;
 
-use crate::support::{PATIENCE, within};
-use crate::world::{World, counted, eventually};
+use crate::support::{PATIENCE, kill, within};
+use crate::world::{World, counted, eventually, said};
 
 /// A certificate for 127.0.0.1 by its address alone (F108), its own root; as PEM and for a server.
 fn certificate() -> (String, Arc<ServerConfig>) {
@@ -85,10 +85,9 @@ async fn certificate_is_of_an_unknown_root_and_is_then_put_right_then_the_snapsh
     let world = World::new().await;
     let front = Front::of(world.served.addr(), stranger).await;
     write_kubeconfig(&world, front.address, &root);
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
-    let stderr = &plugin.started.stderr;
-    let line = stderr.saying(&["trying again", "TLS", "certificate"]).await;
+    let line = said(&plugin, &["trying again", "TLS", "certificate"]).await;
     assert!(line.contains(r#""@level":"info""#), "{line}");
     eventually("it is tried again", || {
         front.connections.load(Ordering::Relaxed) >= 3
@@ -100,7 +99,7 @@ async fn certificate_is_of_an_unknown_root_and_is_then_put_right_then_the_snapsh
 
     within(PATIENCE, call).await.unwrap().unwrap();
     assert_eq!(world.names("volumesnapshots").len(), 1);
-    assert_eq!(counted(&plugin.kill().await.stderr), []);
+    assert_eq!(counted(&kill(plugin).await.stderr), []);
 }
 
 /// Until the deadline for reads it is trouble; the end of the process ends the trying.
@@ -109,12 +108,11 @@ async fn port_speaks_no_tls_then_it_is_tried_again_and_the_log_says_tls() {
     let (root, _) = certificate();
     let world = World::new().await;
     write_kubeconfig(&world, world.served.addr(), &root);
-    let plugin = world.quick().serve().await;
+    let plugin = world.quick().serve().await.unwrap();
     let call = world.begin(&plugin);
-    let stderr = &plugin.started.stderr;
-    stderr.saying(&["trying again", "TLS"]).await;
+    said(&plugin, &["trying again", "TLS"]).await;
     assert!(!call.is_finished());
-    let ended = plugin.kill().await;
+    let ended = kill(plugin).await;
     assert_eq!(ended.status.code(), Some(0));
     let status = call.await.unwrap().unwrap_err();
     assert_eq!(status.code(), Code::Aborted, "{status}");

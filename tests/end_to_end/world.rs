@@ -9,10 +9,11 @@ use kube_api::{
 use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tonic::Status;
+use velero_plugin_csi_fastpoll::commands::launch::{Launch, Plugin};
 use velero_plugin_csi_fastpoll::model::names::ACTION;
 use velero_plugin_csi_fastpoll::proto::v2::{ExecuteRequest, ExecuteResponse};
 
-use crate::support::{Launch, PATIENCE, Plugin, log_record, within};
+use crate::support::{PATIENCE, launch, log_record, within};
 
 pub const DRIVER: &str = "csi.example.com";
 
@@ -80,7 +81,7 @@ impl World {
 
     /// The plugin with this cluster's kubeconfig and no other setting.
     pub fn launch(&self) -> Launch {
-        Launch::new(&self.file("sockets")).variable("KUBECONFIG", self.file("kubeconfig"))
+        launch(&self.file("sockets")).variable("KUBECONFIG", self.file("kubeconfig"))
     }
 
     /// The same, looking ten times a second.
@@ -166,6 +167,17 @@ pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     };
     let done = tokio::time::timeout(PATIENCE, looks).await;
     assert!(done.is_ok(), "not within {PATIENCE:?}: {what}");
+}
+
+/// The first line of the plugin's log that has all of `texts`, once it has come.
+pub async fn said(plugin: &Plugin, texts: &[&str]) -> String {
+    let find = || {
+        let lines = plugin.started.stderr.so_far();
+        let said = |line: &String| texts.iter().all(|text| line.contains(text));
+        lines.into_iter().find(said)
+    };
+    eventually(&format!("a line says {texts:?}"), || find().is_some()).await;
+    find().unwrap()
 }
 
 /// All lines as log records; each is checked.

@@ -252,6 +252,23 @@ async fn process_is_told_to_stop_then_execute_is_back_within_one_and_a_half_seco
     }
 }
 
+/// P-21: a panic in the middle of a wait leaves nothing behind either.
+#[tokio::test(start_paused = true)]
+async fn panic_in_the_middle_of_the_wait_then_nothing_is_left() {
+    let bench = bench(ControllerOptions::default(), "Retain");
+    bench.storage().latency(S);
+    let panic = Fault::AnswerWith(std::sync::Arc::new(|_| panic!("planted")));
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshots"),
+        panic,
+        When::once().skip(1),
+    );
+    let execute = std::panic::AssertUnwindSafe(bench.execute());
+    let result = futures::FutureExt::catch_unwind(execute).await;
+    assert!(result.is_err(), "the wire answers panics");
+    bench.assert_nothing_left();
+}
+
 /// An answer that nobody read is taken back as well.
 #[tokio::test(start_paused = true)]
 async fn answer_that_nobody_reads_then_it_is_taken_back() {

@@ -46,7 +46,7 @@ pub enum Early {
 pub enum VolumeLookup<'a> {
     /// It is there.
     Found(&'a PersistentVolume),
-    /// It was not looked for, since the claim is [`not_bound`].
+    /// It was not looked for, since the claim is [`super::not_bound`].
     NotBound(NotBound),
     /// It does not exist; the text says what the API server answered.
     Missing(String),

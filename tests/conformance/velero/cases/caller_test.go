@@ -77,7 +77,7 @@ func TestShutdownDuringTheWaitLeavesNothing(t *testing.T) {
 				t.Errorf("the process ended after %s, Velero kills after 2 s", took)
 			}
 			s.behave(bench.Behaviour{})
-			s.leavesNothing(undoLimit)
+			s.leavesNothingByItself(undoLimit)
 		})
 	}
 }
@@ -121,5 +121,5 @@ func TestKilledCallerLeavesNothing(t *testing.T) {
 		return true
 	})
 	s.behave(bench.Behaviour{})
-	s.leavesNothing(undoLimit)
+	s.leavesNothingByItself(undoLimit)
 }

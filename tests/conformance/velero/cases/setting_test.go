@@ -130,6 +130,21 @@ func (s *setting) leavesNothing(limit time.Duration) {
 	s.becomes(limit, "nothing left", bench.State.Empty)
 }
 
+// leavesNothingByItself is leavesNothing for a plugin that is gone: it cannot help the sidecar over its own race any
+// more, so the sidecar's resync is allowed, but every mark must be right for it.
+func (s *setting) leavesNothingByItself(limit time.Duration) {
+	s.Helper()
+	patience := time.Now().Add(limit / 4)
+	s.becomes(limit, "nothing left", func(state bench.State) bool {
+		if !state.Empty() && time.Now().After(patience) {
+			woken, err := b.Resync(s.ctx, state)
+			s.Logf("resync of %d contents (%v)", woken, err)
+			patience = time.Now().Add(limit / 4)
+		}
+		return state.Empty()
+	})
+}
+
 // quiet demands that the plugin wrote at most so many warnings and errors; each would count in the backup.
 func (s *setting) quiet(warnings, errors int) {
 	s.Helper()
