@@ -69,8 +69,6 @@ pub struct Flags {
     pub client_burst: Option<String>,
     /// `--client-page-size`
     pub client_page_size: Option<String>,
-    /// `--namespace`, `-n`
-    pub namespace: Option<String>,
     /// `--kubeconfig`
     pub kubeconfig: Option<String>,
     /// `--kubecontext`
@@ -79,8 +77,7 @@ pub struct Flags {
     pub global_policy_configmap: Option<String>,
 }
 
-/// Finds the flags of interest (P-15): `--name=value`, `--name value`, `-n value`, `-nvalue`,
-/// `-n=value`, up to `--`. A flag of interest takes the next word whatever it looks like, as
+/// Finds the flags of interest (P-15): `--name=value`, `--name value`, up to `--`. A flag of interest takes the next word whatever it looks like, as
 /// pflag does; no other word ever takes one, so a boolean flag cannot swallow anything.
 #[must_use]
 pub fn flags(arguments: &[String]) -> Flags {
@@ -102,14 +99,6 @@ pub fn flags(arguments: &[String]) -> Flags {
                 && let Some(value) = value.or_else(|| words.next())
             {
                 place.put(value);
-            }
-        } else if let Some(rest) = word.strip_prefix("-n") {
-            let value = match rest.strip_prefix('=').unwrap_or(rest) {
-                "" if rest.is_empty() => words.next(),
-                value => Some(value),
-            };
-            if let Some(value) = value {
-                flags.namespace = Some(value.to_owned());
             }
         }
     }
@@ -145,7 +134,6 @@ fn place<'a>(flags: &'a mut Flags, name: &str) -> Option<Place<'a>> {
         "client-qps" => Place::Last(&mut flags.client_qps),
         "client-burst" => Place::Last(&mut flags.client_burst),
         "client-page-size" => Place::Last(&mut flags.client_page_size),
-        "namespace" => Place::Last(&mut flags.namespace),
         "kubeconfig" => Place::Last(&mut flags.kubeconfig),
         "kubecontext" => Place::Last(&mut flags.kubecontext),
         "global-backup-volume-policies-configmap" => {

@@ -11,7 +11,6 @@ use crate::cli::Flags;
 use crate::model::knobs::{self, ACCEPTED_BOOL, Knob, Origin};
 use crate::model::settings::{
     BadSetting, EarlySwitch, LogLevel, Settings, VARIABLE_EARLY_UPSTREAM, VARIABLE_EXCLUDED_LABELS,
-    VARIABLE_NAMESPACE,
 };
 
 /// Looks a variable of the environment up.
@@ -102,8 +101,6 @@ impl Reader<'_> {
         let defaults = Settings::default();
         self.settings.argv_present = flags.present;
         self.settings.features.clone_from(&flags.features);
-        self.settings.namespace =
-            given(flags.namespace.as_ref()).or_else(|| self.variable(VARIABLE_NAMESPACE));
         self.settings.kubeconfig = given(flags.kubeconfig.as_ref());
         self.settings.kubecontext = given(flags.kubecontext.as_ref());
         self.settings.global_policy_configmap = given(flags.global_policy_configmap.as_ref());

@@ -27,8 +27,6 @@ pub enum ErrorKind {
     Cancelled,
     /// A fault of ours.
     Internal,
-    /// Not built yet.
-    Unimplemented,
 }
 
 /// The error and its sources, joined by `: `. A source that the text before it already ends

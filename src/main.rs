@@ -36,11 +36,7 @@ fn main() -> ExitCode {
         Mode::Help => say(cli::HELP),
         Mode::Install { target } => {
             match install::install(Path::new(install::OWN_EXECUTABLE), Path::new(&target)) {
-                Ok(file) => say(&format!(
-                    "installed {}
-",
-                    file.display()
-                )),
+                Ok(file) => say(&format!("installed {}\n", file.display())),
                 Err(error) => failed(&chain(&error)),
             }
         }
@@ -67,10 +63,7 @@ fn complain(text: &str) -> ExitCode {
 }
 
 fn failed(text: &str) -> ExitCode {
-    complain(&format!(
-        "velero-plugin-csi-fastpoll: {text}
-"
-    ))
+    complain(&format!("velero-plugin-csi-fastpoll: {text}\n"))
 }
 
 /// The same for Velero, which shows only log records where a person will see them.

@@ -1,7 +1,7 @@
 //! The only clock: deadlines, the polling loop and the reasons to give up early.
 //!
 //! Everything here runs on tokio's clock, so a test can pause it and half an hour of waiting
-//! takes milliseconds. Beside the layers: story, cluster and wire may use it. May use: nothing of ours.
+//! takes milliseconds. Beside the layers: commands, wire, story and cluster may use it. May use: nothing of ours.
 
 // The one file that may touch the clock, see clippy.toml.
 #![allow(clippy::disallowed_methods)]
@@ -33,16 +33,10 @@ impl Deadline {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether it has passed.
+    /// This deadline, and a look at its end.
     #[must_use]
-    pub fn passed(self) -> bool {
-        self.left().is_zero()
-    }
-
-    /// The earlier of two.
-    #[must_use]
-    pub fn or_sooner(self, other: Self) -> Self {
-        self.min(other)
+    pub fn and_last_look(self) -> Self {
+        Self(self.0.checked_add(LAST_LOOK).unwrap_or(self.0))
     }
 
     /// Waits for `work`, at most until this deadline; `None` when it passes first.
@@ -87,6 +81,7 @@ pub async fn pause(after: Duration) {
 /// turn into an error of a wait (W-4, F03).
 #[derive(Debug)]
 pub struct Budget {
+    limit: Duration,
     left_us: AtomicU64,
 }
 
@@ -95,8 +90,15 @@ impl Budget {
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self {
+            limit,
             left_us: AtomicU64::new(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX)),
         }
+    }
+
+    /// What it was at the start.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.limit
     }
 
     /// What is left of it.

@@ -53,11 +53,14 @@ const LAYERS: [(&str, &[&str], &[&str]); 10] = [
 const PURE: [&str; 2] = ["rules", "model"];
 
 /// Beginnings of paths that a pure layer may not name.
-const IMPURE: [&[&str]; 26] = [
+const IMPURE: [&[&str]; 29] = [
     &["tokio"],
     &["tokio_util"],
     &["tokio_stream"],
     &["futures"],
+    &["futures_util"],
+    &["fastrand"],
+    &["hyper_util"],
     &["kube"],
     &["tonic"],
     &["tower"],

@@ -104,7 +104,7 @@ fn of_fault(fault: &Fault) -> ErrorKind {
         Fault::Refused { .. } | Fault::Unserved(_) | Fault::NoClient(_) => {
             ErrorKind::FailedPrecondition
         }
-        Fault::Throttled { .. } => ErrorKind::ResourceExhausted,
+        Fault::Throttled(_) | Fault::Queued => ErrorKind::ResourceExhausted,
         Fault::Unavailable(_) | Fault::NoAnswer(_) | Fault::Unreadable(_) => ErrorKind::Unavailable,
     }
 }

@@ -11,6 +11,7 @@ use tracing::Instrument;
 
 use super::error::ActionError;
 use super::handle::{self, Cut};
+use super::memory::Key;
 use super::reads::Reader;
 use super::snapshot::{self, Made, Wanted};
 use super::telling::snapshot_taken;
@@ -117,20 +118,45 @@ impl Run<'_> {
         {
             return Ok(self.leave(&why));
         }
-        let preparation = Deadline::after(PREPARATION);
-        let reader = Reader {
-            cluster: &self.action.cluster,
-            limit: self.settings.look_limit,
-            deadline: preparation,
-            interrupt: self.interrupt,
-        };
-        let plan = match self.decide(reader).await? {
+        let plan = match self.decide(self.reader(PREPARATION)).await? {
             Ok(plan) => plan,
             Err(why) => return Ok(self.leave(&why)),
         };
-        let key = (self.backup.uid.clone(), self.pvc.uid().to_owned());
-        let _turn = self.action.memory.turns.turn(key).await;
-        self.snapshot(reader, &plan).await
+        // Another call for the same PVC may be at it; then this one adopts what that one makes (F54).
+        let doing = "wait for another request for the same PVC";
+        let turns = &self.action.memory.turns;
+        let others = PREPARATION + self.backup.csi_snapshot_timeout + undo::LONGEST;
+        let _turn = self
+            .reader(others)
+            .within(doing, async { Ok(turns.turn(self.key()).await) })
+            .await?;
+        self.snapshot(self.reader(PREPARATION), &plan).await
+    }
+
+    fn reader(&self, patience: Duration) -> Reader<'_> {
+        Reader {
+            cluster: &self.action.cluster,
+            limit: self.settings.look_limit,
+            deadline: Deadline::after(patience),
+            interrupt: self.interrupt,
+        }
+    }
+
+    /// What names this PVC in this backup.
+    fn key(&self) -> Key {
+        let pvc = match self.pvc.uid() {
+            "" => format!("{}/{}", self.pvc.namespace(), self.pvc.name()),
+            uid => uid.to_owned(),
+        };
+        (self.backup_key(), pvc)
+    }
+
+    /// What names this backup; a harness may send backups without UID.
+    pub(super) fn backup_key(&self) -> String {
+        match self.backup.uid.as_str() {
+            "" => format!("{}/{}", self.backup.namespace, self.backup.name),
+            uid => uid.to_owned(),
+        }
     }
 
     /// From the class to the answer; whatever fails in between is taken back.
@@ -143,8 +169,12 @@ impl Run<'_> {
             (Ok(Ok(_)), Some(reason)) => Ok(Err(ActionError::Interrupted(reason))),
             (result, _) => result,
         };
-        if !matches!(result, Ok(Ok(_)))
-            && let Some(made) = &made
+        let memory = &self.action.memory;
+        if matches!(result, Ok(Ok(_))) {
+            memory.answered(self.key());
+        } else if let Some(made) = &made
+            // What an earlier call has answered with belongs to Velero.
+            && !memory.was_answered(&self.key())
         {
             undo::take_back(&self.action.cluster, made, self.interrupt).await;
         }

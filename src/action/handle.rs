@@ -71,7 +71,11 @@ pub async fn wait(
     match ended {
         Ok(result) => result,
         Err(Ended::Interrupted(reason)) => Err(ActionError::Interrupted(reason)),
-        Err(Ended::TimedOut) => Err(observer.timed_out()),
+        // A handle wins over any error, also when the API server was away at the end.
+        Err(Ended::TimedOut) => observer
+            .held
+            .take()
+            .map_or_else(|| Err(observer.timed_out()), Ok),
     }
 }
 
@@ -150,6 +154,8 @@ struct Observer<'a> {
     warned_of_error: bool,
     warned_of_untouched: bool,
     trouble: Option<String>,
+    /// A handle that was seen beside an error.
+    held: Option<Cut>,
 }
 
 impl<'a> Observer<'a> {
@@ -158,7 +164,7 @@ impl<'a> Observer<'a> {
             cluster,
             plan,
             uid: plan.made.uid.clone().unwrap_or_default(),
-            grace: Grace::default(),
+            grace: Grace::patient(),
             looks: 0,
             bound: None,
             waiting_for: String::new(),
@@ -170,6 +176,7 @@ impl<'a> Observer<'a> {
             warned_of_error: false,
             warned_of_untouched: false,
             trouble: None,
+            held: None,
         }
     }
 
@@ -207,18 +214,20 @@ impl<'a> Observer<'a> {
             }
             ContentState::Handle(handle) => {
                 let early = self.plan.cadence.window.min(self.plan.timeout);
-                if handle.error.is_some() && at < early {
-                    self.note_errors(at, error, handle.error);
-                    return Observed::NotYet(format!(
-                        "VolumeSnapshotContent {name} to lose its error"
-                    ));
-                }
-                Observed::Cut(Cut {
+                let cut = Cut {
                     handle,
                     bound,
                     handle_seen: at,
                     looks: self.looks,
-                })
+                };
+                if cut.handle.error.is_some() && at < early {
+                    self.note_errors(at, error, cut.handle.error.clone());
+                    self.held = Some(cut);
+                    return Observed::NotYet(format!(
+                        "VolumeSnapshotContent {name} to lose its error"
+                    ));
+                }
+                Observed::Cut(cut)
             }
         }
     }
@@ -308,7 +317,7 @@ impl<'a> Observer<'a> {
         )
     }
 
-    fn timed_out(self) -> ActionError {
+    fn timed_out(&self) -> ActionError {
         let mut known = vec![format!(
             "class {}, driver {}, {} looks",
             self.plan.class, self.plan.driver, self.looks
@@ -331,7 +340,7 @@ impl<'a> Observer<'a> {
                 self.plan.made.namespace, self.plan.made.name
             )
         } else {
-            self.waiting_for
+            self.waiting_for.clone()
         };
         ActionError::TimedOut {
             waiting_for,

@@ -3,7 +3,7 @@
 //! Keyed by backup UID: a process normally serves one backup, a test harness may serve many (P-27). May
 //! use: rules, model.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +17,12 @@ use crate::rules::volume_policy::VolumePolicies;
 /// Keys of each kind that are kept; the oldest goes first.
 const KEYS: usize = 256;
 
+/// What names a PVC in a backup: UIDs, or names where there are none.
+pub type Key = (String, String);
+
+/// Answers that are remembered; more than one process ever gives.
+const ANSWERS: usize = 65_536;
+
 /// Everything that outlives a call.
 pub struct Memory {
     /// Merged volume policies by backup UID.
@@ -28,7 +34,8 @@ pub struct Memory {
     /// Provisioners by backup UID and StorageClass.
     pub provisioners: Once<(String, String), Option<String>>,
     /// One Execute at a time per backup UID and PVC UID (F54).
-    pub turns: SingleFlight<(String, String)>,
+    pub turns: SingleFlight<Key>,
+    answers: Mutex<HashSet<Key>>,
     warmed_classes: Mutex<Option<Vec<VolumeSnapshotClass>>>,
     bad_settings: Mutex<Vec<BadSetting>>,
     said: Once<String, ()>,
@@ -44,6 +51,7 @@ impl Memory {
             pods: Once::new(),
             provisioners: Once::new(),
             turns: SingleFlight::new(),
+            answers: Mutex::new(HashSet::new()),
             warmed_classes: Mutex::new(None),
             bad_settings: Mutex::new(bad_settings),
             said: Once::new(),
@@ -74,6 +82,31 @@ impl Memory {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         )
+    }
+
+    /// Velero has been told of the VolumeSnapshot of this PVC: it must not be undone any more.
+    pub fn answered(&self, key: Key) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= ANSWERS {
+            answers.clear();
+        }
+        answers.insert(key);
+    }
+
+    /// Whether Velero has been told of it.
+    pub fn was_answered(&self, key: &Key) -> bool {
+        self.answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(key)
+    }
+
+    /// The answer was never read.
+    pub fn forget_answer(&self, key: &Key) {
+        self.answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     /// Whether this is the first time that `what` is to be said.
@@ -110,13 +143,14 @@ impl<K: Eq + Clone, V: Clone> Once<K, V> {
 
     fn cell(&self, key: &K) -> Arc<OnceCell<V>> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cell)) = cells.iter().find(|(known, _)| known == key) {
-            return Arc::clone(cell);
-        }
+        // The key used last stands last, and is forgotten last.
+        let cell = match cells.iter().position(|(known, _)| known == key) {
+            Some(place) => cells.remove(place).1,
+            None => Arc::new(OnceCell::new()),
+        };
         if cells.len() >= KEYS {
             cells.remove(0);
         }
-        let cell = Arc::new(OnceCell::new());
         cells.push((key.clone(), Arc::clone(&cell)));
         cell
     }

@@ -125,6 +125,9 @@ impl PvcAction {
     /// Takes an answer back that nobody will read.
     pub async fn take_back(&self, answer: &Answer, interrupt: &Interrupt) {
         if let Some(made) = &answer.made {
+            let key = made.key();
+            let _turn = self.memory.turns.turn(key.clone()).await;
+            self.memory.forget_answer(&key);
             Box::pin(undo::take_back(&self.cluster, made, interrupt)).await;
         }
     }

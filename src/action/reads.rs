@@ -25,6 +25,30 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Waits for `work` of somebody else, no longer than this Execute may read.
+    ///
+    /// # Errors
+    /// Those of `work`; an interrupt; or the deadline passed.
+    pub async fn within<T>(
+        &self,
+        doing: &str,
+        work: impl Future<Output = Result<T, ActionError>>,
+    ) -> Result<T, ActionError> {
+        let started = Stopwatch::start();
+        let ended = tokio::select! {
+            biased;
+            reason = self.interrupt.raised() => return Err(ActionError::Interrupted(reason)),
+            ended = self.deadline.and_last_look().limit(work) => ended,
+        };
+        ended.unwrap_or_else(|| {
+            Err(ActionError::Patience {
+                doing: doing.to_owned(),
+                after: started.elapsed(),
+                last: "it has not ended".to_owned(),
+            })
+        })
+    }
+
     /// Asks until there is an answer, trying again every second while the API server is in trouble.
     ///
     /// # Errors

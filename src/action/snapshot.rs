@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::error::ActionError;
+use super::memory::Key;
 use super::reads::Reader;
 use crate::cluster::{ApiError, Fault, Grace, Limits};
 use crate::model::names;
@@ -60,6 +61,13 @@ impl Made {
             uid: Some(snapshot.metadata.uid.clone()),
             labels: snapshot.metadata.labels.clone(),
         }
+    }
+
+    /// The PVC in its backup, as its labels say.
+    #[must_use]
+    pub(super) fn key(&self) -> Key {
+        let label = |key| self.labels.get(key).cloned().unwrap_or_default();
+        (label(names::LABEL_BACKUP_UID), label(names::LABEL_PVC_UID))
     }
 
     /// Whether `snapshot` is the one that was made, by its labels.

@@ -11,6 +11,7 @@ use super::error::ActionError;
 use super::execute::{Class, Plan, Run};
 use super::reads::Reader;
 use super::snapshot::Made;
+use crate::error::chain;
 use crate::model::names;
 use crate::model::pod::Pod;
 use crate::model::snapshot::VolumeSnapshotClass;
@@ -81,27 +82,34 @@ impl Run<'_> {
             .get(names::ANNOTATION_GLOBAL_POLICY)
             .or(self.settings.global_policy_configmap.as_ref())
             .filter(|name| !name.is_empty());
-        self.action
-            .memory
-            .policies
-            .get(self.backup.uid.clone(), || async move {
-                let mut policies = VolumePolicies::default();
-                if let Some(name) = own {
-                    policies = self
-                        .policy(reader, name, "the backup's volume policies")
-                        .await?;
-                }
-                if let Some(name) = global {
-                    policies = policies.followed_by(
-                        self.policy(reader, name, "the global volume policies")
-                            .await?,
-                    );
-                }
-                for warning in policies.warnings() {
-                    tracing::warn!(error = warning, "a volume policy may not mean what it says");
-                }
-                Ok(Arc::new(policies))
-            })
+        reader
+            .within(
+                "read the volume policies",
+                self.action
+                    .memory
+                    .policies
+                    .get(self.backup_key(), || async move {
+                        let mut policies = VolumePolicies::default();
+                        if let Some(name) = own {
+                            policies = self
+                                .policy(reader, name, "the backup's volume policies")
+                                .await?;
+                        }
+                        if let Some(name) = global {
+                            policies = policies.followed_by(
+                                self.policy(reader, name, "the global volume policies")
+                                    .await?,
+                            );
+                        }
+                        for warning in policies.warnings() {
+                            tracing::warn!(
+                                error = warning,
+                                "a volume policy may not mean what it says"
+                            );
+                        }
+                        Ok(Arc::new(policies))
+                    }),
+            )
             .await
     }
 
@@ -138,8 +146,9 @@ impl Run<'_> {
             self.pvc.namespace(),
             self.pvc.name()
         );
+        let doing = doing.as_str();
         reader
-            .read(&doing, |limits| async move {
+            .read(doing, |limits| async move {
                 self.action.cluster.volume(name, &limits).await
             })
             .await
@@ -150,20 +159,22 @@ impl Run<'_> {
         reader: Reader<'_>,
         namespace: &str,
     ) -> Result<Arc<Vec<Pod>>, ActionError> {
-        let key = (self.backup.uid.clone(), namespace.to_owned());
+        let key = (self.backup_key(), namespace.to_owned());
         let doing =
             format!("list the pods of namespace {namespace} for the file-system backup rules");
-        self.action
-            .memory
-            .pods
-            .get(key, || async move {
-                reader
-                    .read(&doing, |limits| async move {
-                        self.action.cluster.pods(namespace, &limits).await
-                    })
-                    .await
-                    .map(Arc::new)
-            })
+        let doing = doing.as_str();
+        reader
+            .within(
+                doing,
+                self.action.memory.pods.get(key, || async move {
+                    reader
+                        .read(doing, |limits| async move {
+                            self.action.cluster.pods(namespace, &limits).await
+                        })
+                        .await
+                        .map(Arc::new)
+                }),
+            )
             .await
     }
 
@@ -171,20 +182,24 @@ impl Run<'_> {
         &self,
         reader: Reader<'_>,
     ) -> Result<Arc<Vec<VolumeSnapshotClass>>, ActionError> {
-        self.action
-            .memory
-            .classes
-            .get(self.backup.uid.clone(), || async move {
-                if let Some(classes) = self.action.memory.take_classes() {
-                    return Ok(Arc::new(classes));
-                }
-                reader
-                    .read("list the VolumeSnapshotClasses", |limits| async move {
-                        self.action.cluster.snapshot_classes(&limits).await
-                    })
-                    .await
-                    .map(Arc::new)
-            })
+        reader
+            .within(
+                "list the VolumeSnapshotClasses",
+                self.action
+                    .memory
+                    .classes
+                    .get(self.backup_key(), || async move {
+                        if let Some(classes) = self.action.memory.take_classes() {
+                            return Ok(Arc::new(classes));
+                        }
+                        reader
+                            .read("list the VolumeSnapshotClasses", |limits| async move {
+                                self.action.cluster.snapshot_classes(&limits).await
+                            })
+                            .await
+                            .map(Arc::new)
+                    }),
+            )
             .await
     }
 
@@ -209,9 +224,16 @@ impl Run<'_> {
             .as_ref()
             .map_or(true, |choice| !choice.warnings.is_empty())
         {
-            provisioner = self.provisioner(reader).await?;
-            wishes.provisioner = provisioner.as_deref();
-            choice = snapshot_class::choose(&classes, &wishes);
+            match self.provisioner(reader).await {
+                Ok(found) => {
+                    provisioner = found;
+                    wishes.provisioner = provisioner.as_deref();
+                    choice = snapshot_class::choose(&classes, &wishes);
+                }
+                Err(error) if choice.is_err() => return Err(error),
+                // There is a class already; the second name could only have given a better one.
+                Err(error) => tracing::debug!(error = chain(&error), "cannot read the provisioner"),
+            }
         }
         let choice = choice?;
         for warning in &choice.warnings {
@@ -242,24 +264,26 @@ impl Run<'_> {
         else {
             return Ok(None);
         };
-        let key = (self.backup.uid.clone(), class.to_owned());
+        let key = (self.backup_key(), class.to_owned());
         let doing = format!("get the provisioner of StorageClass {class}");
-        self.action
-            .memory
-            .provisioners
-            .get(key, || async move {
-                let read = reader
-                    .read(&doing, |limits| async move {
-                        self.action.cluster.storage_class(class, &limits).await
-                    })
-                    .await;
-                match read {
-                    Ok(class) => Ok(Some(class.provisioner)),
-                    // A deleted class: the volume's own driver is all there is.
-                    Err(ActionError::Api { source, .. }) if source.is_not_found() => Ok(None),
-                    Err(error) => Err(error),
-                }
-            })
+        let doing = doing.as_str();
+        reader
+            .within(
+                doing,
+                self.action.memory.provisioners.get(key, || async move {
+                    let read = reader
+                        .read(doing, |limits| async move {
+                            self.action.cluster.storage_class(class, &limits).await
+                        })
+                        .await;
+                    match read {
+                        Ok(class) => Ok(Some(class.provisioner)),
+                        // A deleted class: the volume's own driver is all there is.
+                        Err(ActionError::Api { source, .. }) if source.is_not_found() => Ok(None),
+                        Err(error) => Err(error),
+                    }
+                }),
+            )
             .await
     }
 
@@ -289,6 +313,10 @@ impl Run<'_> {
                     .metadata
                     .labels
                     .contains_key(names::LABEL_CREATED_BY)
+            })
+            .filter(|snapshot| {
+                snapshot.spec.source.persistent_volume_claim_name.as_deref()
+                    == Some(self.pvc.name())
             })
             .find(|snapshot| !snapshot.metadata.is_being_deleted())
             .map(Made::existing))

@@ -30,7 +30,7 @@ impl Run<'_> {
             && self
                 .action
                 .memory
-                .first_time(&format!("overrides {}", self.backup.uid))
+                .first_time(&format!("overrides {}", self.backup_key()))
         {
             let list: Vec<String> = bad.iter().map(ToString::to_string).collect();
             tracing::warn!(
@@ -45,7 +45,7 @@ impl Run<'_> {
         if !self
             .action
             .memory
-            .first_time(&format!("backup {}", self.backup.uid))
+            .first_time(&format!("backup {}", self.backup_key()))
         {
             return;
         }
@@ -76,7 +76,7 @@ impl Run<'_> {
             && self
                 .action
                 .memory
-                .first_time(&format!("{text} {}", self.backup.uid));
+                .first_time(&format!("{text} {}", self.backup_key()));
         match level {
             Level::Debug => tracing::debug!(because = text, "leaving the PVC alone"),
             Level::WarnOncePerBackup if !first => {

@@ -20,6 +20,8 @@ use crate::wait::{self, Interrupt, Look, Looker, Seen, Stopwatch};
 
 /// Longest undo; with the second that a last look gets, 30 s.
 const LIMIT: Duration = Duration::from_secs(29);
+/// Longest undo and the second of its last look.
+pub const LONGEST: Duration = Duration::from_secs(30);
 /// Longest undo once the process is told to stop: Velero kills it 2 s after Shutdown (T10).
 const LIMIT_AT_STOP: Duration = Duration::from_millis(1_300);
 /// Distance of two looks.
@@ -118,7 +120,12 @@ impl<'a> Undo<'a> {
             Ok(true) => return Seen::Done(()),
             Ok(false) => {}
             Err(error) => {
-                let definite = !error.is_transient() && !matches!(error.fault, Fault::Conflict(_));
+                let definite = match error.fault {
+                    Fault::Conflict(_) | Fault::Unauthorized(_) => false,
+                    // An API server that comes up refuses what it will grant in a moment.
+                    Fault::Forbidden(_) => self.cluster.is_ready(limits).await,
+                    _ => !error.is_transient(),
+                };
                 self.refused = if definite {
                     self.refused.saturating_add(1)
                 } else {
@@ -172,7 +179,11 @@ impl<'a> Undo<'a> {
             .snapshot(&self.made.namespace, &self.made.name, limits)
             .await
         {
-            Ok(snapshot) if self.made.is(&snapshot) => self.uid = Some(snapshot.metadata.uid),
+            Ok(snapshot) if self.made.is(&snapshot) => {
+                // It may have arrived after an earlier look had missed it.
+                self.snapshot = SnapshotEnd::Unknown;
+                self.uid = Some(snapshot.metadata.uid);
+            }
             Ok(_) => self.snapshot_gone(),
             Err(error) if error.is_not_found() => self.snapshot_gone(),
             Err(error) => return Err(error),

@@ -75,7 +75,6 @@ fn field_case_reads_the_four_flags_and_ignores_the_rest() {
     assert_eq!(flags.log_level.as_deref(), Some("debug"));
     assert_eq!(flags.client_qps.as_deref(), Some("50"));
     assert_eq!(flags.client_burst.as_deref(), Some("60"));
-    assert_eq!(flags.namespace, None);
 }
 
 /// P-15, the check list's own line.
@@ -164,24 +163,14 @@ fn every_server_flag_is_tolerated_in_both_forms() {
 #[test]
 fn every_flag_of_interest_is_read_in_both_forms() {
     let line_spaced = "--log-level a --features b --client-qps c --client-burst d \
-         --client-page-size e --namespace f --kubeconfig g --kubecontext h \
+         --client-page-size e --kubeconfig g --kubecontext h \
          --global-backup-volume-policies-configmap i";
     let line_joined = "--log-level=a --features=b --client-qps=c --client-burst=d \
-         --client-page-size=e --namespace=f --kubeconfig=g --kubecontext=h \
+         --client-page-size=e --kubeconfig=g --kubecontext=h \
          --global-backup-volume-policies-configmap=i";
     let flags = found(line_spaced);
     assert_eq!(flags, found(line_joined));
-    assert_eq!(flags.namespace.as_deref(), Some("f"));
     assert_eq!(flags.global_policy_configmap.as_deref(), Some("i"));
-}
-
-#[test]
-fn short_namespace_is_read_in_every_form() {
-    for line in ["-n velero", "-nvelero", "-n=velero", "-v 4 -n velero"] {
-        assert_eq!(found(line).namespace.as_deref(), Some("velero"), "{line}");
-    }
-    assert_eq!(found("-n").namespace, None);
-    assert_eq!(found("-n=").namespace.as_deref(), Some(""));
 }
 
 #[test]

@@ -2,8 +2,6 @@
 //!
 //! Pure. May use: model.
 
-use std::time::Duration;
-
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -22,12 +20,11 @@ struct Status {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 struct Details {
     name: Option<String>,
     group: Option<String>,
     kind: Option<String>,
-    retry_after_seconds: Option<u64>,
 }
 
 /// What an answer with an error code means.
@@ -60,10 +57,7 @@ pub fn fault(call: &Call, code: StatusCode, body: &[u8]) -> Fault {
         404 => Fault::Unserved(message),
         409 if reason == "AlreadyExists" => Fault::AlreadyExists,
         409 => Fault::Conflict(message),
-        429 => Fault::Throttled {
-            retry_after: retry_after(status.details.as_ref()),
-            message,
-        },
+        429 => Fault::Throttled(message),
         408 | 500..=599 => Fault::Unavailable(format!("{} {message}", code.as_u16())),
         code => Fault::Refused { code, message },
     }
@@ -75,10 +69,7 @@ fn foreign(code: StatusCode, body: &[u8]) -> Fault {
         401 => Fault::Unauthorized(text),
         403 => Fault::Forbidden(text),
         404 => Fault::Unserved(text),
-        429 => Fault::Throttled {
-            retry_after: None,
-            message: text,
-        },
+        429 => Fault::Throttled(text),
         408 | 500..=599 => Fault::Unavailable(format!("{} {text}", code.as_u16())),
         code => Fault::Refused {
             code,
@@ -100,10 +91,6 @@ fn has_name(details: Option<&Details>) -> bool {
     details
         .and_then(|details| details.name.as_deref())
         .is_some_and(|name| !name.is_empty())
-}
-
-fn retry_after(details: Option<&Details>) -> Option<Duration> {
-    details?.retry_after_seconds.map(Duration::from_secs)
 }
 
 #[cfg(test)]
@@ -174,13 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn throttled_then_the_wish_of_the_server_is_kept() {
-        let body =
-            r#"{"kind":"Status","code":429,"message":"slow","details":{"retryAfterSeconds":3}}"#;
-        let expected = Fault::Throttled {
-            retry_after: Some(Duration::from_secs(3)),
-            message: "slow".into(),
-        };
-        assert_eq!(judge(429, body), expected);
+    fn throttled_then_its_words_are_kept() {
+        let body = r#"{"kind":"Status","code":429,"message":"slow"}"#;
+        assert_eq!(judge(429, body), Fault::Throttled("slow".into()));
     }
 }

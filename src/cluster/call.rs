@@ -131,9 +131,8 @@ impl Cluster {
             self.in_flight.acquire().await
         };
         let Some(Ok(_permit)) = limits.deadline.limit(queued).await else {
-            return Err(Fault::NoAnswer(Duration::ZERO));
+            return Err(Fault::Queued);
         };
-        let allowed = limits.budget.left();
         // Boxed: kube's, hyper's and TLS's futures are deep, and every request of ours is built on this one.
         let work = Box::pin(async {
             let client = self
@@ -157,7 +156,7 @@ impl Cluster {
             .budget
             .spend(limits.deadline, work)
             .await
-            .unwrap_or(Err(Fault::NoAnswer(allowed)))
+            .unwrap_or(Err(Fault::NoAnswer(limits.budget.limit())))
     }
 }
 

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::request::Call;
+use crate::model::go_duration;
 
 /// A request that failed.
 #[derive(Debug, thiserror::Error)]
@@ -43,23 +44,25 @@ pub enum Fault {
         /// The Status message.
         message: String,
     },
-    /// 429: not processed, ask again after the given time.
-    #[error("too many requests: {message}")]
-    Throttled {
-        /// The server's wish, if it has one.
-        retry_after: Option<Duration>,
-        /// The Status message.
-        message: String,
-    },
+    /// 429: not processed, ask again.
+    #[error("too many requests: {0}")]
+    Throttled(String),
     /// The server or the way to it is in trouble. A write may or may not have happened.
     #[error("{0}")]
     Unavailable(String),
     /// A 404 that does not name our object: the path is not served (yet).
-    #[error("the API server does not serve this resource: {0}")]
+    #[error(
+        "the API server does not serve this resource (are the CustomResourceDefinitions installed?): {0}"
+    )]
     Unserved(String),
     /// No answer within the time given to it. A write may or may not have happened.
-    #[error("no answer within {0:?}")]
+    #[error("no answer within {}", go_duration::short(*.0))]
     NoAnswer(Duration),
+    /// Never sent: our own limits held it back until the caller's deadline.
+    #[error(
+        "not sent: too many requests of this plugin wait for --client-qps, --client-burst or a free connection"
+    )]
+    Queued,
     /// An answer that is not what was asked for.
     #[error("unreadable answer: {0}")]
     Unreadable(String),
@@ -81,7 +84,8 @@ impl ApiError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self.fault {
-            Fault::Throttled { .. }
+            Fault::Throttled(_)
+            | Fault::Queued
             | Fault::Unavailable(_)
             | Fault::Unserved(_)
             | Fault::NoAnswer(_)

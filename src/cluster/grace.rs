@@ -12,6 +12,8 @@ use crate::wait::Stopwatch;
 
 /// How long an API server that is not ready may answer 403.
 const FORBIDDEN: Duration = Duration::from_secs(15);
+/// How long a path may be unserved by an API server that is ready, while nothing is made yet.
+const UNSERVED: Duration = Duration::from_secs(5);
 /// How long a rotated token may be refused: kube re-reads its file once a minute.
 const UNAUTHORIZED: Duration = Duration::from_secs(75);
 
@@ -20,6 +22,9 @@ const UNAUTHORIZED: Duration = Duration::from_secs(75);
 pub struct Grace {
     forbidden: Option<Refused>,
     unauthorized: Option<Stopwatch>,
+    unserved: Option<Stopwatch>,
+    /// Something of ours exists: an unserved path is never a reason to give it up.
+    patient: bool,
 }
 
 /// A run of 403s.
@@ -31,16 +36,24 @@ struct Refused {
 }
 
 impl Grace {
-    /// A read was answered: what went before is over.
-    fn answered(&mut self) {
-        *self = Self::default();
+    /// For reads of what exists: an unserved path is waited out, whatever the API server says.
+    #[must_use]
+    pub fn patient() -> Self {
+        Self {
+            patient: true,
+            ..Self::default()
+        }
     }
 
     /// Whether a read that ended in `error` is worth repeating.
     ///
     /// A 403 is final once the API server called itself ready before it, or after 15 s; a 401 after
-    /// 75 s; a NotFound, a conflict and a refusal at once; all else is trouble that passes.
+    /// 75 s; an unserved path after 5 s if the API server is ready and nothing is made yet; a NotFound, a
+    /// conflict and a refusal at once; all else is trouble that passes.
     pub async fn may_pass(&mut self, error: &ApiError, cluster: &Cluster, limits: &Limits) -> bool {
+        if !matches!(error.fault, Fault::Forbidden(_)) {
+            self.forbidden = None;
+        }
         match error.fault {
             Fault::Forbidden(_) => {
                 let mut run = match self.forbidden {
@@ -63,8 +76,20 @@ impl Grace {
                     .elapsed()
                     < UNAUTHORIZED
             }
+            Fault::Unserved(_) if !self.patient => {
+                let since = *self.unserved.get_or_insert_with(Stopwatch::start);
+                since.elapsed() < UNSERVED || !cluster.is_ready(limits).await
+            }
             _ => error.is_transient(),
         }
+    }
+
+    /// A read was answered: what went before is over.
+    fn answered(&mut self) {
+        *self = Self {
+            patient: self.patient,
+            ..Self::default()
+        };
     }
 
     /// Asks once, or twice when a 403 can be settled at once, and judges the answer.
@@ -99,6 +124,8 @@ impl Grace {
                 Err(_) => {}
             }
         }
-        ask().await.map(Ok)
+        let answer = ask().await?;
+        self.answered();
+        Ok(Ok(answer))
     }
 }

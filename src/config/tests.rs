@@ -107,25 +107,6 @@ fn odd_numbers_for_the_client_keep_velero_defaults() {
     assert!(bad.is_empty());
 }
 
-/// A 4.5.
-#[test]
-fn namespace_flag_comes_before_the_variable() {
-    let environment = [("VELERO_NAMESPACE", "from-env")];
-    assert_eq!(
-        from(&environment, "").0.namespace.as_deref(),
-        Some("from-env")
-    );
-    assert_eq!(
-        from(&environment, "-n flag").0.namespace.as_deref(),
-        Some("flag")
-    );
-    assert_eq!(
-        from(&environment, "--namespace=").0.namespace.as_deref(),
-        Some("from-env")
-    );
-    assert_eq!(from(&[], "").0.namespace, None);
-}
-
 #[test]
 fn log_levels_are_read_as_logrus_does() {
     for (text, level) in [

@@ -2,6 +2,7 @@
 //! in it is an answer instead of a dead connection (T3), and a stop waits for all of them.
 
 use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
@@ -65,19 +66,32 @@ impl Calls {
     {
         let caller = CancellationToken::new();
         let interrupt = Interrupt::new(self.stop.clone(), caller.clone());
-        let (reader, result) = oneshot::channel();
+        let slot = Arc::new(Mutex::new(None));
+        let (ready, filled) = oneshot::channel();
+        // Dropped when the value has been taken, or when the client has gone: the slot tells which.
+        let (reading, read) = oneshot::channel::<()>();
+        let offered = Arc::clone(&slot);
         let task = self.tasks.spawn(async move {
             let value = work(interrupt.clone()).await;
-            if let Err(value) = reader.send(value) {
+            *locked(&offered) = Some(value);
+            if ready.send(()).is_ok() {
+                let _ = read.await;
+            }
+            let left = locked(&offered).take();
+            if let Some(value) = left {
                 unread(value, interrupt).await;
             }
         });
         let leaving = caller.drop_guard();
-        let result = result.await;
+        let result = filled.await;
         leaving.disarm();
-        if let Ok(value) = result {
+        if result.is_ok()
+            && let Some(value) = locked(&slot).take()
+        {
+            drop(reading);
             return Ok(value);
         }
+        drop(reading);
         match task.await.map_err(JoinError::try_into_panic) {
             Err(Ok(payload)) => Err(Lost::Panicked(text_of(payload.as_ref()))),
             Ok(()) | Err(Err(_)) => Err(Lost::Stopped),
@@ -89,6 +103,10 @@ impl Calls {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+fn locked<T>(slot: &Mutex<Option<T>>) -> MutexGuard<'_, Option<T>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> String {
@@ -146,5 +164,25 @@ mod tests {
             .run(|interrupt| async move { interrupt.raised().await })
             .await;
         assert_eq!(reason, Ok(Reason::Stop));
+    }
+
+    #[tokio::test]
+    async fn result_that_comes_when_its_caller_has_just_left_is_given_to_unread() {
+        let calls = Calls::default();
+        let (unread, value) = oneshot::channel();
+        let mut call = Box::pin(calls.run_or(
+            |_| async { 7 },
+            |value, _| async move {
+                unread.send(value).unwrap();
+            },
+        ));
+        // Once to start the task; then the task ends, and its value waits for a second look that never comes.
+        let first = futures::poll!(&mut call);
+        assert!(first.is_pending());
+        for _ in 0..8 {
+            tokio::task::yield_now().await;
+        }
+        drop(call);
+        assert_eq!(value.await, Ok(7));
     }
 }

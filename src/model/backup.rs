@@ -44,8 +44,6 @@ pub struct Backup {
     pub snapshot_move_data: Option<bool>,
     /// `spec.resourcePolicy`.
     pub resource_policy: Option<ResourcePolicy>,
-    /// `spec.datamover`; empty is Velero's own.
-    pub data_mover: String,
     /// `spec.volumeGroupSnapshotLabelKey`; empty on servers that do not know groups.
     pub volume_group_snapshot_label_key: String,
 }
@@ -127,8 +125,6 @@ struct Spec {
     snapshot_move_data: Option<bool>,
     resource_policy: Option<ResourcePolicy>,
     #[serde(deserialize_with = "null_is_default")]
-    datamover: String,
-    #[serde(deserialize_with = "null_is_default")]
     volume_group_snapshot_label_key: String,
 }
 
@@ -176,7 +172,6 @@ impl Backup {
                 .or(spec.default_volumes_to_restic),
             snapshot_move_data: spec.snapshot_move_data,
             resource_policy: spec.resource_policy,
-            data_mover: spec.datamover,
             volume_group_snapshot_label_key: spec.volume_group_snapshot_label_key,
         })
     }

@@ -21,8 +21,6 @@ pub const VARIABLE_EARLY_CALL_TIMEOUT: &str = "VELERO_CSI_EARLY_CALL_TIMEOUT";
 pub const VARIABLE_CALL_TIMEOUT: &str = "VELERO_CSI_CALL_TIMEOUT";
 /// PVC labels that a VolumeSnapshot does not get.
 pub const VARIABLE_EXCLUDED_LABELS: &str = "VELERO_CSI_EXCLUDED_LABELS";
-/// Velero's namespace when no flag gives it (A 4.5).
-pub const VARIABLE_NAMESPACE: &str = "VELERO_NAMESPACE";
 
 /// Windows VSS thaws by itself after this time, so looking often pays only so long.
 pub const DEFAULT_EARLY_WINDOW: Duration = Duration::from_secs(10);
@@ -93,8 +91,6 @@ pub struct Settings {
     pub client_burst: u32,
     /// `--client-page-size`: objects per LIST page.
     pub client_page_size: u32,
-    /// Velero's namespace: the flag, else `VELERO_NAMESPACE`.
-    pub namespace: Option<String>,
     /// `--kubeconfig`.
     pub kubeconfig: Option<String>,
     /// `--kubecontext`.
@@ -120,7 +116,6 @@ impl Default for Settings {
             client_qps: DEFAULT_CLIENT_QPS,
             client_burst: DEFAULT_CLIENT_BURST,
             client_page_size: DEFAULT_CLIENT_PAGE_SIZE,
-            namespace: None,
             kubeconfig: None,
             kubecontext: None,
             global_policy_configmap: None,

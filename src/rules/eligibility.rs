@@ -88,10 +88,6 @@ pub fn not_bound(item: &Item) -> Option<NotBound> {
 /// The decision. Asks for pods only if they decide it.
 #[must_use]
 pub fn decide(facts: &Facts<'_>) -> Decision {
-    if let VolumeLookup::Unreadable(reason) = &facts.volume {
-        // Matching without the volume could hit a later rule than the one that is meant.
-        return Decision::Refuse(no_volume(facts.item, reason));
-    }
     let volume = found(facts);
     let seen = VolumeFacts::new(volume, facts.item);
     match facts.policies.first_match(&seen) {
@@ -185,7 +181,7 @@ fn ours(facts: &Facts<'_>, seen: &VolumeFacts, because: Because) -> Decision {
     let volume = match &facts.volume {
         VolumeLookup::Found(volume) => volume,
         VolumeLookup::NotBound(reason) => return Decision::Refuse(reason.clone().into()),
-        VolumeLookup::Missing(reason) | VolumeLookup::Unreadable(reason) => {
+        VolumeLookup::Missing(reason) => {
             return Decision::Refuse(no_volume(item, reason));
         }
     };

@@ -54,7 +54,6 @@ fn code(kind: ErrorKind) -> Code {
         ErrorKind::Aborted => Code::Aborted,
         ErrorKind::Cancelled => Code::Cancelled,
         ErrorKind::Internal => Code::Internal,
-        ErrorKind::Unimplemented => Code::Unimplemented,
     }
 }
 

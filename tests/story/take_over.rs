@@ -401,3 +401,57 @@ async fn policy_read_meets_trouble_then_it_is_repeated_and_kept() {
     bench.execute().await.unwrap();
     assert_eq!(bench.requests("get", "configmaps").len(), 3);
 }
+
+/// Labels alone do not make a VolumeSnapshot the PVC's: its source counts.
+#[tokio::test(start_paused = true)]
+async fn snapshot_of_another_pvc_carries_the_labels_then_it_is_not_adopted() {
+    let bench = Bench::new(early());
+    let item: Value = serde_json::from_str(&bench.pvc).unwrap();
+    let planted = json!({
+        "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot",
+        "metadata": {"name": "planted", "namespace": "shop", "labels": {
+            "velero.io/backup-uid": BACKUP_UID,
+            "velero.io/pvc-uid": item["metadata"]["uid"],
+            "velero-plugin-csi-fastpoll/created-by": "0.1.0",
+        }},
+        "spec": {"source": {"persistentVolumeClaimName": "another"}, "volumeSnapshotClassName": "gold"},
+    });
+    bench.api.put(planted).unwrap();
+    let answer = bench.execute().await.unwrap();
+    assert!(answer.additional_items[0].name.starts_with("velero-data-"));
+}
+
+/// Two backups without UIDs in one process do not share what was read for one of them.
+#[tokio::test(start_paused = true)]
+async fn backups_without_uid_then_each_reads_its_own_policy() {
+    let mut bench = Bench::new(early());
+    bench.backup["metadata"]["uid"] = json!("");
+    bench.policy(&policy("{type: skip}"));
+    assert!(!is_ours(&bench).await);
+    bench.backup["metadata"]["name"] = json!("other");
+    bench.backup["spec"]["resourcePolicy"] = Value::Null;
+    let answer = bench.execute().await.unwrap();
+    assert_eq!(answer.additional_items.len(), 1);
+}
+
+/// The snapshot CRDs are not installed: five seconds and a text that says so, not half a minute.
+#[tokio::test(start_paused = true)]
+async fn snapshot_api_is_not_served_then_the_error_names_the_crds_after_five_seconds() {
+    let bench = Bench::new(early());
+    for plural in [
+        "volumesnapshots",
+        "volumesnapshotcontents",
+        "volumesnapshotclasses",
+    ] {
+        bench.api.withdraw_resource(plural);
+    }
+    let error = text(&bench.execute().await.unwrap_err());
+    assert!(error.contains("CustomResourceDefinitions"), "{error}");
+    assert!(
+        bench.api.elapsed() < std::time::Duration::from_secs(8),
+        "{:?}",
+        bench.api.elapsed()
+    );
+    assert!(!bench.api.unexpected_requests().is_empty());
+    bench.expect_unexpected();
+}

@@ -308,3 +308,95 @@ async fn create_is_lost_and_never_settled_then_the_undo_still_finds_it() {
     assert!(matches!(error, ActionError::Patience { .. }), "{error}");
     bench.assert_nothing_left();
 }
+
+/// The create hangs, the caller leaves, and the VolumeSnapshot arrives when the undo has already missed it once.
+#[tokio::test(start_paused = true)]
+async fn create_arrives_while_the_undo_looks_then_it_is_taken_back() {
+    let bench = bench(ControllerOptions::default(), "Retain");
+    bench.api.fault(
+        Matcher::on("create", "volumesnapshots"),
+        Fault::Slow(S * 2),
+        When::once(),
+    );
+    let leave = async {
+        tokio::time::sleep(S).await;
+        bench.caller.cancel();
+        let create = bench
+            .api
+            .requests()
+            .into_iter()
+            .find(|request| request.verb == "create")
+            .unwrap();
+        tokio::time::sleep(S).await;
+        bench.api.put(create.body).unwrap();
+    };
+    let (result, ()) = tokio::join!(bench.execute(), leave);
+    assert!(matches!(
+        result,
+        Err(ActionError::Interrupted(Reason::CallerGone))
+    ));
+    tokio::time::sleep(S * 10).await;
+    bench.assert_nothing_left();
+}
+
+/// A restarted API server refuses the undo for a while, and then grants it.
+#[tokio::test(start_paused = true)]
+async fn undo_is_refused_by_an_api_server_that_comes_up_then_it_goes_on() {
+    for refusal in [Fault::forbidden(), Fault::unauthorized()] {
+        let bench = bench(ControllerOptions::default(), "Retain");
+        bench.storage().latency(S * 4);
+        let when = When::between(S * 3 + S / 2, S * 10);
+        bench
+            .api
+            .fault(Matcher::resource("/readyz"), Fault::unavailable(), when);
+        bench.api.fault(Matcher::verb("get"), refusal.clone(), when);
+        bench.api.fault(Matcher::verb("delete"), refusal, when);
+        bench.execute().await.unwrap_err();
+        bench.assert_nothing_left();
+    }
+}
+
+/// What an earlier call has answered with belongs to Velero: a later call that fails leaves it.
+#[tokio::test(start_paused = true)]
+async fn second_call_for_an_answered_pvc_fails_then_the_first_answer_holds() {
+    let bench = bench(ControllerOptions::default(), "Delete");
+    bench.execute().await.unwrap();
+    bench.api.fault(
+        Matcher::on("get", "volumesnapshots"),
+        Fault::unavailable(),
+        When::ALWAYS,
+    );
+    bench.execute().await.unwrap_err();
+    tokio::time::sleep(S * 60).await;
+    assert_eq!(bench.snapshot()["metadata"].get("deletionTimestamp"), None);
+    assert_eq!(bench.storage().handles().len(), 1);
+}
+
+/// A call that waits for its turn hears its caller leave.
+#[tokio::test(start_paused = true)]
+async fn caller_leaves_while_another_call_has_the_turn_then_it_is_back_at_once() {
+    let bench = Bench::new(early());
+    bench.storage().latency(S * 60);
+    let first = bench.execute();
+    let second = async {
+        tokio::time::sleep(S).await;
+        let caller = tokio_util::sync::CancellationToken::new();
+        let interrupt =
+            velero_plugin_csi_fastpoll::wait::Interrupt::new(bench.stop.clone(), caller.clone());
+        let call = bench.action.execute(
+            bench.pvc.clone().into(),
+            bench.backup.to_string().into(),
+            &interrupt,
+        );
+        let leave = async {
+            tokio::time::sleep(S * 5).await;
+            caller.cancel();
+        };
+        let (result, ()) = tokio::join!(call, leave);
+        (result, bench.api.elapsed())
+    };
+    let (first, (second, back)) = tokio::join!(first, second);
+    assert!(matches!(second, Err(ActionError::Interrupted(_))));
+    assert!(back < S * 7, "{back:?}");
+    first.unwrap();
+}

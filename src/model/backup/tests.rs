@@ -40,7 +40,6 @@ fn backup_of_a_server_then_every_field_is_read() {
                 kind: "ConfigMap".into(),
                 name: "p".into()
             }),
-            data_mover: "velero".into(),
             volume_group_snapshot_label_key: "velero.io/volume-group".into(),
         }
     );

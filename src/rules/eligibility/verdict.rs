@@ -50,8 +50,6 @@ pub enum VolumeLookup<'a> {
     NotBound(NotBound),
     /// It does not exist; the text says what the API server answered.
     Missing(String),
-    /// It could not be read; the text says why.
-    Unreadable(String),
 }
 
 /// Why a claim has no volume. The texts are Velero's.
