@@ -159,7 +159,7 @@ fn install_into_a_missing_directory_says_so_and_exits_1() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(text.contains("/no/such/directory/ is not there"), "{text}");
+    assert!(text.contains("/no/such/directory/ is not a directory"), "{text}");
 }
 
 // ---- start

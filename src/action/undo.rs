@@ -349,7 +349,7 @@ impl<'a> Undo<'a> {
             volume_snapshot = name,
             elapsed,
             error = self.trouble,
-            "could not see the end of the undo: check that {left} goes away, and delete it if it stays"
+            "could not see the end of the undo: make sure that {left} disappears, and delete what stays"
         );
     }
 }

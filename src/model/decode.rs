@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 /// A text that is not JSON of the wanted shape: where in it, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
+#[error("{}{reason}", if field == "." { String::new() } else { format!("{field}: ") })]
 pub struct DecodeError {
     /// Path of the field, for example `spec.accessModes[0]`; `.` is the whole document.
     pub field: String,

@@ -111,14 +111,33 @@ fn by_policy(facts: &Facts<'_>, seen: &VolumeFacts, action: &Action) -> Decision
                  parameters: {{{POLICY_HANDLER}: {PLUGIN}}}"
             ),
         }),
+        ActionKind::Custom | ActionKind::Skip if almost_names_us(action) => Decision::Leave(Why {
+            level: Level::WarnOncePerBackup,
+            text: format!(
+                "a volume policy with action {kind} seems to mean this plugin but does not name it, so \
+                 this PVC may not be backed up at all; its parameters must say exactly \
+                 {POLICY_HANDLER}: {PLUGIN}"
+            ),
+        }),
         ActionKind::Custom => Decision::Leave(Why::info(match action.handler() {
             Some(handler) => format!("a volume policy hands this PVC to {handler}"),
-            None => "a volume policy hands this PVC to another plugin".to_owned(),
+            None => format!(
+                "a volume policy hands this PVC to another plugin: its parameters do not say \
+                 {POLICY_HANDLER}: {PLUGIN}"
+            ),
         })),
         ActionKind::Skip | ActionKind::FsBackup => {
             Decision::Leave(Why::info(format!("a volume policy has action {kind}")))
         }
     }
+}
+
+/// A misspelt handler, or our name under another key.
+fn almost_names_us(action: &Action) -> bool {
+    action
+        .parameters
+        .values()
+        .any(|value| value.to_lowercase().contains("fastpol"))
 }
 
 /// S-3 to S-6, with the take-over annotation in place of S-5.

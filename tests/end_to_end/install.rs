@@ -128,13 +128,13 @@ fn target_is_no_place_for_a_file_then_it_is_said_and_nothing_is_left() {
     let below_file = place.path().join("file/below");
     std::fs::write(place.path().join("file"), "").unwrap();
     let output = install(&below_file).output().unwrap();
-    assert_refused(&output, &below_file, "is not there");
+    assert_refused(&output, &below_file, "is not a directory");
 
     // A directory has the plugin's name.
     let taken = place.path().join(NAME);
     std::fs::create_dir_all(taken.join("child")).unwrap();
     let output = install(place.path()).output().unwrap();
-    assert_refused(&output, &taken, "put the file in its place: ");
+    assert_refused(&output, &taken, "it is not a regular file");
     assert_eq!(names(place.path()), ["file", NAME]);
     assert_eq!(names(&taken), ["child"]);
 }

@@ -110,3 +110,33 @@ async fn warm_up_then_the_first_pvc_needs_no_list_of_classes() {
     bench.execute().await.unwrap();
     assert!(!bench.counts().contains_key("list volumesnapshotclasses"));
 }
+
+/// PVCs of one backup run beside each other, also where a harness sends them without UIDs.
+#[tokio::test(start_paused = true)]
+async fn many_executes_at_once_then_they_take_as_long_as_one() {
+    for with_uid in [true, false] {
+        let bench = Bench::new(early());
+        bench.storage().latency(Duration::from_millis(1200));
+        let items: Vec<String> = (0..8)
+            .map(|n| {
+                let json =
+                    seed::csi_volume(&bench.api, "shop", &format!("v{n}"), DRIVER, "1Gi").json;
+                let mut item: serde_json::Value = serde_json::from_str(&json).unwrap();
+                if !with_uid {
+                    item["metadata"]["uid"] = "".into();
+                }
+                item.to_string()
+            })
+            .collect();
+        let waits = items
+            .into_iter()
+            .map(|item| bench.execute_item(item.into_bytes()));
+        let results = futures::future::join_all(waits).await;
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
+        assert!(
+            bench.api.elapsed() < Duration::from_millis(2100),
+            "{:?}",
+            bench.api.elapsed()
+        );
+    }
+}

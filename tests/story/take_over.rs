@@ -118,6 +118,31 @@ async fn policy_custom_without_parameters_then_one_warning_per_backup() {
     );
 }
 
+/// A misspelt handler, or our name under another key, is a volume that nobody backs up.
+#[tokio::test(start_paused = true)]
+async fn policy_almost_names_us_then_one_warning_with_the_exact_line() {
+    for parameters in [
+        "{handler: velero-plugin-csi-fastpol}",
+        "{provider: velero-plugin-csi-fastpoll}",
+        "{handler: CSI-FastPoll}",
+    ] {
+        for action in ["custom", "skip"] {
+            let mut bench = Bench::new(early());
+            bench.policy(&policy(&format!(
+                "{{type: {action}, parameters: {parameters}}}"
+            )));
+            assert!(!is_ours(&bench).await);
+            let warnings = bench.log.warnings();
+            assert_eq!(warnings.len(), 1, "{parameters}: {warnings:?}");
+            assert!(
+                warnings[0]
+                    .to_string()
+                    .contains("handler: velero-plugin-csi-fastpoll")
+            );
+        }
+    }
+}
+
 /// TS-2: a policy `snapshot` wins over snapshotVolumes.
 #[tokio::test(start_paused = true)]
 async fn policy_snapshot_and_nobody_took_it_then_it_is_ours() {

@@ -429,7 +429,9 @@ fn policy_for_others_then_left_and_why_c2() {
     );
     assert_eq!(
         left("{type: custom, parameters: {array: 7}}"),
-        Why::info("a volume policy hands this PVC to another plugin")
+        Why::info(
+            "a volume policy hands this PVC to another plugin: its parameters do not say handler: velero-plugin-csi-fastpoll"
+        )
     );
     assert_eq!(
         left("{type: skip, parameters: {handler: other}}").level,
