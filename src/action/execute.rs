@@ -13,7 +13,7 @@ use super::error::ActionError;
 use super::handle::{self, Cut};
 use super::memory::Key;
 use super::reads::Reader;
-use super::snapshot::{self, Made, Wanted};
+use super::snapshot::{self, Created, Made, Wanted};
 use super::telling::snapshot_taken;
 use super::{Answer, PvcAction, undo};
 use crate::error::chain;
@@ -188,30 +188,27 @@ impl Run<'_> {
         plan: &Plan,
         made: &mut Option<Made>,
     ) -> Result<Answer, ActionError> {
-        let (class, existing) =
-            tokio::try_join!(self.choose_class(reader, plan), self.find_existing(reader))?;
+        let class = self.choose_class(reader, plan).await?;
         let started = Stopwatch::start();
-        if let Some(existing) = existing {
-            tracing::info!(
-                volume_snapshot = existing.name,
+        let wanted = Wanted {
+            namespace: self.pvc.namespace().to_owned(),
+            pvc: self.pvc.name().to_owned(),
+            class: class.name.clone(),
+            labels: snapshot_labels(&self.backup, &self.pvc, &self.settings.label_deny),
+            key: self.key(),
+        };
+        let Created { snapshot, adopted } = snapshot::create(reader, &wanted, made).await?;
+        tracing::info!(
+            volume_snapshot = snapshot.metadata.name,
+            class = class.name,
+            elapsed = go_duration::short(started.elapsed()),
+            "{}",
+            if adopted {
                 "this backup has a VolumeSnapshot of the PVC already"
-            );
-            *made = Some(existing);
-        } else {
-            let wanted = Wanted {
-                namespace: self.pvc.namespace().to_owned(),
-                pvc: self.pvc.name().to_owned(),
-                class: class.name.clone(),
-                labels: snapshot_labels(&self.backup, &self.pvc, &self.settings.label_deny),
-            };
-            let snapshot = snapshot::create(reader, &wanted, made).await?;
-            tracing::info!(
-                volume_snapshot = snapshot.metadata.name,
-                class = class.name,
-                elapsed = go_duration::short(started.elapsed()),
+            } else {
                 "created the VolumeSnapshot"
-            );
-        }
+            }
+        );
         let Some(made) = made.as_ref() else {
             return Err(ActionError::Undecided(
                 "the VolumeSnapshot was not registered",

@@ -1,12 +1,16 @@
 //! Creating the VolumeSnapshot: once, whatever the network does to the answer.
 //!
-//! The name is chosen here, in the form that the API server would give it (R-22). So a create whose
-//! answer was lost is settled by reading that name, and repeating it cannot make a second snapshot. May
-//! use: cluster, rules, model, wait.
+//! The name is chosen here, in the form that the API server would give it (R-22), and its suffix is a
+//! digest of backup UID and PVC UID. So a create whose answer was lost is settled by reading that name,
+//! repeating it cannot make a second snapshot, and a second Execute for the same PVC, in this process or
+//! after a restart, meets the first one's snapshot and adopts it (F54, F79) without any list: a list that
+//! is to be consistent takes an API server 80 ms, and the application is frozen. May use: cluster, rules,
+//! model, wait.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::error::ActionError;
 use super::memory::Key;
@@ -36,6 +40,17 @@ pub struct Wanted {
     pub class: String,
     /// All labels it gets.
     pub labels: BTreeMap<String, String>,
+    /// What names this PVC in this backup.
+    pub key: Key,
+}
+
+/// A VolumeSnapshot that is there now.
+#[derive(Debug, Clone)]
+pub struct Created {
+    /// As the API server has it.
+    pub snapshot: VolumeSnapshot,
+    /// An earlier Execute for the same PVC has made it.
+    pub adopted: bool,
 }
 
 /// What may exist because of us, and must be taken back if the call fails.
@@ -95,7 +110,7 @@ pub async fn create(
     reader: Reader<'_>,
     wanted: &Wanted,
     made: &mut Option<Made>,
-) -> Result<VolumeSnapshot, ActionError> {
+) -> Result<Created, ActionError> {
     let doing = format!(
         "create a VolumeSnapshot of PVC {}/{}",
         wanted.namespace, wanted.pvc
@@ -139,7 +154,7 @@ pub async fn create(
 }
 
 impl Looker for Creation<'_> {
-    type Found = Result<VolumeSnapshot, ApiError>;
+    type Found = Result<Created, ApiError>;
 
     async fn look(&mut self, look: Look) -> Seen<Self::Found> {
         self.attempt(&Limits::from(look)).await
@@ -162,7 +177,11 @@ impl Creation<'_> {
         self.names = self.names.saturating_add(1);
         *self.made = Some(Made {
             namespace: self.wanted.namespace.clone(),
-            name: format!("{}{}", prefix(&self.wanted.pvc), suffix()),
+            name: format!(
+                "{}{}",
+                prefix(&self.wanted.pvc),
+                suffix(&self.wanted.key, self.names)
+            ),
             uid: None,
             labels: self.wanted.labels.clone(),
         });
@@ -175,12 +194,21 @@ impl Creation<'_> {
             .unwrap_or_default()
     }
 
-    async fn attempt(&mut self, limits: &Limits) -> Seen<Result<VolumeSnapshot, ApiError>> {
+    async fn attempt(&mut self, limits: &Limits) -> Seen<Result<Created, ApiError>> {
         if self.lost
             && let Some(seen) = self.settle(limits).await
         {
             return seen;
         }
+        loop {
+            if let Some(seen) = self.create_once(limits).await {
+                return seen;
+            }
+        }
+    }
+
+    /// One create; `None` when the name is somebody else's and another one has been chosen.
+    async fn create_once(&mut self, limits: &Limits) -> Option<Seen<Result<Created, ApiError>>> {
         let name = self.name();
         let object = object(self.wanted, &name);
         // From here until an answer is read the snapshot may exist.
@@ -190,13 +218,17 @@ impl Creation<'_> {
             .create_snapshot(&self.wanted.namespace, &name, &object, limits)
             .await
         {
-            Ok(snapshot) => self.made_as(snapshot),
+            Ok(snapshot) => Some(self.made_as(snapshot, false)),
             Err(error) if error.may_have_happened() => {
                 self.note(&error);
-                self.settle(limits).await.unwrap_or(Seen::NotYet)
+                Some(self.settle(limits).await.unwrap_or(Seen::NotYet))
+            }
+            Err(error) if error.fault == Fault::AlreadyExists && before => {
+                Some(self.settle(limits).await.unwrap_or(Seen::NotYet))
             }
             Err(error) if error.fault == Fault::AlreadyExists => {
-                self.taken(error, before, limits).await
+                self.lost = false;
+                self.taken(error, limits).await
             }
             Err(error) => {
                 self.lost = before;
@@ -204,16 +236,16 @@ impl Creation<'_> {
                 let is_forbidden = matches!(error.fault, Fault::Forbidden(_));
                 if !is_forbidden && self.grace.may_pass(&error, cluster, limits).await {
                     self.note(&error);
-                    Seen::NotYet
+                    Some(Seen::NotYet)
                 } else {
-                    Seen::Done(Err(error))
+                    Some(Seen::Done(Err(error)))
                 }
             }
         }
     }
 
     /// Reads the name of a create whose answer was lost; `None` when it is known not to exist.
-    async fn settle(&mut self, limits: &Limits) -> Option<Seen<Result<VolumeSnapshot, ApiError>>> {
+    async fn settle(&mut self, limits: &Limits) -> Option<Seen<Result<Created, ApiError>>> {
         let name = self.name();
         match self
             .reader
@@ -221,12 +253,12 @@ impl Creation<'_> {
             .snapshot(&self.wanted.namespace, &name, limits)
             .await
         {
-            Ok(snapshot) if self.made.as_ref().is_some_and(|made| made.is(&snapshot)) => {
+            Ok(snapshot) if self.is_ours(&snapshot) => {
                 tracing::info!(
                     volume_snapshot = name,
                     "the answer to the create was lost, the VolumeSnapshot exists"
                 );
-                Some(self.made_as(snapshot))
+                Some(self.made_as(snapshot, false))
             }
             Ok(_) => {
                 self.choose_name();
@@ -240,29 +272,51 @@ impl Creation<'_> {
         }
     }
 
-    /// The name is taken: by our own lost create, or by a stranger.
+    /// The name is taken: by an earlier Execute for this PVC, or by a stranger.
     async fn taken(
         &mut self,
-        error: ApiError,
-        before: bool,
+        taken: ApiError,
         limits: &Limits,
-    ) -> Seen<Result<VolumeSnapshot, ApiError>> {
-        if before {
-            return self.settle(limits).await.unwrap_or(Seen::NotYet);
+    ) -> Option<Seen<Result<Created, ApiError>>> {
+        let name = self.name();
+        match self
+            .reader
+            .cluster
+            .snapshot(&self.wanted.namespace, &name, limits)
+            .await
+        {
+            Ok(snapshot) if self.is_ours(&snapshot) && !snapshot.metadata.is_being_deleted() => {
+                Some(self.made_as(snapshot, true))
+            }
+            // It has gone in this moment: the name is free.
+            Err(error) if error.is_not_found() => Some(Seen::NotYet),
+            Err(error) => {
+                self.note(&error);
+                Some(Seen::NotYet)
+            }
+            Ok(_) if self.names >= NAMES => Some(Seen::Done(Err(taken))),
+            Ok(_) => {
+                self.choose_name();
+                None
+            }
         }
-        self.lost = false;
-        if self.names >= NAMES {
-            return Seen::Done(Err(error));
-        }
-        self.choose_name();
-        self.note(&error);
-        Seen::NotYet
     }
 
-    fn made_as(&mut self, snapshot: VolumeSnapshot) -> Seen<Result<VolumeSnapshot, ApiError>> {
+    /// Labels alone could be anybody's: its source counts as well.
+    fn is_ours(&self, snapshot: &VolumeSnapshot) -> bool {
+        let source = snapshot.spec.source.persistent_volume_claim_name.as_deref();
+        source == Some(self.wanted.pvc.as_str())
+            && self.made.as_ref().is_some_and(|made| made.is(snapshot))
+    }
+
+    fn made_as(
+        &mut self,
+        snapshot: VolumeSnapshot,
+        adopted: bool,
+    ) -> Seen<Result<Created, ApiError>> {
         *self.made = Some(Made::existing(&snapshot));
         self.lost = true;
-        Seen::Done(Ok(snapshot))
+        Seen::Done(Ok(Created { snapshot, adopted }))
     }
 
     fn note(&mut self, error: &ApiError) {
@@ -300,8 +354,19 @@ fn prefix(pvc: &str) -> String {
     prefix
 }
 
-fn suffix() -> String {
-    std::iter::repeat_with(|| fastrand::choice(SUFFIX).copied().map_or('x', char::from))
+/// Five characters, the same for the same PVC of the same backup and attempt.
+fn suffix(key: &Key, attempt: usize) -> String {
+    let (backup, pvc) = key;
+    let digest = Sha256::digest(format!(
+        "{backup}
+{pvc}
+{attempt}"
+    ));
+    let letter = |byte: &u8| SUFFIX.get(usize::from(*byte) % SUFFIX.len()).copied();
+    digest
+        .iter()
+        .filter_map(letter)
+        .map(char::from)
         .take(SUFFIX_LENGTH)
         .collect()
 }
@@ -312,7 +377,7 @@ mod tests {
 
     #[test]
     fn long_pvc_name_then_the_snapshot_name_has_63_characters() {
-        let name = format!("{}{}", prefix(&"a".repeat(253)), suffix());
+        let name = format!("{}{}", prefix(&"a".repeat(253)), suffix(&key("b", "p"), 1));
         assert_eq!(name.len(), 63);
         assert!(name.starts_with("velero-aaa"));
     }
@@ -320,7 +385,26 @@ mod tests {
     #[test]
     fn short_pvc_name_then_the_form_of_the_built_in() {
         assert_eq!(prefix("data"), "velero-data-");
-        assert!(suffix().bytes().all(|byte| SUFFIX.contains(&byte)));
-        assert_eq!(suffix().len(), 5);
+        let suffix = suffix(&key("b", "p"), 1);
+        assert!(suffix.bytes().all(|byte| SUFFIX.contains(&byte)));
+        assert_eq!(suffix.len(), 5);
+    }
+
+    /// F54, F94: one name for one PVC of one backup, another one for everything else.
+    #[test]
+    fn same_backup_and_pvc_then_the_same_suffix_and_another_one_otherwise() {
+        let suffixes = [
+            suffix(&key("b", "p"), 1),
+            suffix(&key("b", "q"), 1),
+            suffix(&key("c", "p"), 1),
+            suffix(&key("b", "p"), 2),
+        ];
+        let distinct: std::collections::BTreeSet<&String> = suffixes.iter().collect();
+        assert_eq!(distinct.len(), suffixes.len());
+        assert_eq!(suffixes[0], suffix(&key("b", "p"), 1));
+    }
+
+    fn key(backup: &str, pvc: &str) -> Key {
+        (backup.to_owned(), pvc.to_owned())
     }
 }

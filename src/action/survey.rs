@@ -10,7 +10,6 @@ use k8s_openapi::api::core::v1::PersistentVolume;
 use super::error::ActionError;
 use super::execute::{Class, Plan, Run};
 use super::reads::Reader;
-use super::snapshot::Made;
 use crate::error::chain;
 use crate::model::names;
 use crate::model::pod::Pod;
@@ -285,41 +284,6 @@ impl Run<'_> {
                 }),
             )
             .await
-    }
-
-    /// A VolumeSnapshot that an earlier process, or an earlier call, has made for this backup (F54, F79).
-    pub(super) async fn find_existing(
-        &self,
-        reader: Reader<'_>,
-    ) -> Result<Option<Made>, ActionError> {
-        let (backup, pvc) = (&self.backup.uid, self.pvc.uid());
-        if backup.is_empty() || pvc.is_empty() {
-            return Ok(None);
-        }
-        let namespace = self.pvc.namespace();
-        let doing = format!("look for VolumeSnapshots of this backup in namespace {namespace}");
-        let found = reader
-            .read(&doing, |limits| async move {
-                self.action
-                    .cluster
-                    .snapshots_of(namespace, backup, pvc, &limits)
-                    .await
-            })
-            .await?;
-        Ok(found
-            .iter()
-            .filter(|snapshot| {
-                snapshot
-                    .metadata
-                    .labels
-                    .contains_key(names::LABEL_CREATED_BY)
-            })
-            .filter(|snapshot| {
-                snapshot.spec.source.persistent_volume_claim_name.as_deref()
-                    == Some(self.pvc.name())
-            })
-            .find(|snapshot| !snapshot.metadata.is_being_deleted())
-            .map(Made::existing))
     }
 }
 

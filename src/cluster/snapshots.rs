@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::call::{Cluster, Limits};
 use super::error::ApiError;
-use super::request::{Call, Kind, Verb, escape};
-use crate::model::names;
+use super::request::{Call, Kind, Verb};
 use crate::model::snapshot::{VolumeSnapshot, VolumeSnapshotContent};
 
 /// Each fails with [`ApiError`] when the answer is not the object.
@@ -44,31 +43,6 @@ impl Cluster {
             Call::new(Verb::Get, Kind::SNAPSHOT, namespace, name),
             "",
             Vec::new(),
-            limits,
-        )
-        .await
-    }
-
-    /// The VolumeSnapshots of `namespace` that this backup has for this PVC, whoever wrote these labels.
-    ///
-    /// # Errors
-    /// See [`ApiError`].
-    pub async fn snapshots_of(
-        &self,
-        namespace: &str,
-        backup_uid: &str,
-        pvc_uid: &str,
-        limits: &Limits,
-    ) -> Result<Vec<VolumeSnapshot>, ApiError> {
-        let selector = format!(
-            "{}={backup_uid},{}={pvc_uid}",
-            names::LABEL_BACKUP_UID,
-            names::LABEL_PVC_UID
-        );
-        let query = format!("labelSelector={}", escape(&selector));
-        self.list(
-            Call::new(Verb::List, Kind::SNAPSHOT, namespace, ""),
-            &query,
             limits,
         )
         .await

@@ -27,12 +27,12 @@ async fn create_is_answered_with_trouble_twice_then_three_creates_a_second_apart
         world.api.fault(creates.clone(), fault, When::times(2));
         world.execute(&plugin).await.unwrap();
 
-        let listed = world.seen("list", "volumesnapshots", 1).await.remove(0);
+        let read = world.seen("get", "persistentvolumes", 1).await.remove(0);
         let creates = world.api.requests_matching(&creates);
         assert_eq!(creates.len(), 3, "{what}");
-        // The list was answered before the first create was due.
+        // The volume was read before the first create was due.
         for (number, create) in (0..).zip(&creates) {
-            let due = listed.at + Duration::from_secs(1) * number;
+            let due = read.at + Duration::from_secs(1) * number;
             assert!(create.at >= due, "{what}: {number} at {:?}", create.at);
             assert_eq!(
                 create.body["metadata"]["name"],

@@ -65,7 +65,6 @@ async fn transient_error_of_a_read_before_the_create_then_the_snapshot_succeeds(
     let reads = [
         ("get", "persistentvolumes"),
         ("list", "volumesnapshotclasses"),
-        ("list", "volumesnapshots"),
         ("list", "pods"),
     ];
     for (verb, resource) in reads {

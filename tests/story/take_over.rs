@@ -427,23 +427,68 @@ async fn policy_read_meets_trouble_then_it_is_repeated_and_kept() {
     assert_eq!(bench.requests("get", "configmaps").len(), 3);
 }
 
-/// Labels alone do not make a VolumeSnapshot the PVC's: its source counts.
+/// Labels alone do not make a VolumeSnapshot the PVC's: a stranger of that name stays, and another name is taken.
 #[tokio::test(start_paused = true)]
-async fn snapshot_of_another_pvc_carries_the_labels_then_it_is_not_adopted() {
+async fn stranger_has_the_name_then_another_one_is_taken_and_the_stranger_is_left() {
+    let first = Bench::new(early());
+    let name = first.execute().await.unwrap().additional_items[0]
+        .name
+        .clone();
+
     let bench = Bench::new(early());
     let item: Value = serde_json::from_str(&bench.pvc).unwrap();
     let planted = json!({
         "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot",
-        "metadata": {"name": "planted", "namespace": "shop", "labels": {
+        "metadata": {"name": name, "namespace": "shop", "labels": {
             "velero.io/backup-uid": BACKUP_UID,
             "velero.io/pvc-uid": item["metadata"]["uid"],
-            "velero-plugin-csi-fastpoll/created-by": "0.1.0",
+            "velero-plugin-csi-fastpoll/created-by": env!("CARGO_PKG_VERSION"),
         }},
         "spec": {"source": {"persistentVolumeClaimName": "another"}, "volumeSnapshotClassName": "gold"},
     });
     bench.api.put(planted).unwrap();
     let answer = bench.execute().await.unwrap();
-    assert!(answer.additional_items[0].name.starts_with("velero-data-"));
+    let taken = &answer.additional_items[0].name;
+    assert!(
+        taken.starts_with("velero-data-") && *taken != name,
+        "{taken}"
+    );
+    assert!(bench.api.elapsed() < std::time::Duration::from_secs(1));
+    assert_eq!(bench.api.objects("volumesnapshots").len(), 2);
+}
+
+/// F79: the process is killed in the wait; the next one finds the VolumeSnapshot by its name and makes no second one.
+#[tokio::test(start_paused = true)]
+async fn process_was_killed_after_the_create_then_the_next_one_adopts_the_snapshot() {
+    let bench = Bench::new(early());
+    bench.storage().latency(std::time::Duration::from_secs(5));
+    tokio::select! {
+        _ = bench.execute() => panic!("the snapshot takes five seconds"),
+        () = tokio::time::sleep(std::time::Duration::from_secs(2)) => {}
+    }
+    let made = bench.snapshot()["metadata"]["name"].clone();
+    let client = kube::Client::new(bench.api.clone(), "default");
+    let source = velero_plugin_csi_fastpoll::cluster::ClientSource::Given(client);
+    let next =
+        velero_plugin_csi_fastpoll::action::PvcAction::with_client(source, early(), Vec::new());
+    let interrupt = velero_plugin_csi_fastpoll::wait::Interrupt::default();
+    let answer = next
+        .execute(
+            bench.pvc.clone().into(),
+            bench.backup.to_string().into(),
+            &interrupt,
+        )
+        .await
+        .unwrap();
+    assert_eq!(json!(answer.additional_items[0].name), made);
+    bench.snapshot();
+    assert_eq!(
+        bench
+            .log
+            .saying("has a VolumeSnapshot of the PVC already")
+            .len(),
+        1
+    );
 }
 
 /// Two backups without UIDs in one process do not share what was read for one of them.
