@@ -237,11 +237,7 @@ impl Run<'_> {
         let choice = choice?;
         for warning in &choice.warnings {
             // A mark on a class is the same for every PVC: said once per backup.
-            if self
-                .action
-                .memory
-                .first_time(&format!("{warning} {}", self.backup.uid))
-            {
+            if self.first_time(warning) {
                 tracing::warn!(
                     class = choice.class.metadata.name,
                     error = warning,

@@ -26,12 +26,7 @@ impl Run<'_> {
         let bad = knobs::apply_annotations(&mut self.settings, |name| {
             self.backup.annotations.get(name).map(String::as_str)
         });
-        if !bad.is_empty()
-            && self
-                .action
-                .memory
-                .first_time(&format!("overrides {}", self.backup_key()))
-        {
+        if !bad.is_empty() && self.first_time("overrides") {
             let list: Vec<String> = bad.iter().map(ToString::to_string).collect();
             tracing::warn!(
                 error = list.join("; "),
@@ -42,11 +37,7 @@ impl Run<'_> {
 
     /// One Info per backup: who we are and how we look.
     pub(super) fn introduce_backup(&self) {
-        if !self
-            .action
-            .memory
-            .first_time(&format!("backup {}", self.backup_key()))
-        {
+        if !self.first_time("introduction") {
             return;
         }
         let early = self.settings.early;
@@ -70,13 +61,15 @@ impl Run<'_> {
         );
     }
 
+    /// Whether this is the first time in this backup that `what` is to be said.
+    pub(super) fn first_time(&self, what: &str) -> bool {
+        let key = format!("{what} {}", self.backup_key());
+        self.action.memory.first_time(&key)
+    }
+
     pub(super) fn leave(&self, why: &Why) -> Answer {
         let Why { level, text } = why;
-        let first = matches!(level, Level::WarnOncePerBackup)
-            && self
-                .action
-                .memory
-                .first_time(&format!("{text} {}", self.backup_key()));
+        let first = matches!(level, Level::WarnOncePerBackup) && self.first_time(text);
         match level {
             Level::Debug => tracing::debug!(because = text, "leaving the PVC alone"),
             Level::WarnOncePerBackup if !first => {
