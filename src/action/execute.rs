@@ -248,7 +248,8 @@ impl Run<'_> {
             additional_items: outcome.additional_items,
             operation_id: String::new(),
             post_operation_items: Vec::new(),
-            made: Some(made.clone()),
+            // What an earlier call was answered with is not this answer's to take back.
+            made: (!self.action.memory.was_answered(&self.key())).then(|| made.clone()),
         })
     }
 }

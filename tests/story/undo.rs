@@ -284,6 +284,24 @@ async fn answer_that_nobody_reads_then_it_is_taken_back() {
     bench.assert_nothing_left();
 }
 
+/// Nobody reads a second answer, but the first one was read: its VolumeSnapshot stays.
+#[tokio::test(start_paused = true)]
+async fn second_answer_that_nobody_reads_then_the_first_one_holds() {
+    let bench = Bench::with(early(), ControllerOptions::default(), "Delete", Vec::new());
+    bench.execute().await.unwrap();
+    let second = bench.execute().await.unwrap();
+    bench
+        .action
+        .take_back(
+            &second,
+            &velero_plugin_csi_fastpoll::wait::Interrupt::default(),
+        )
+        .await;
+    tokio::time::sleep(S * 60).await;
+    assert_eq!(bench.snapshot()["metadata"].get("deletionTimestamp"), None);
+    assert_eq!(bench.storage().handles().len(), 1);
+}
+
 /// The create's answer was lost and the API server stays away: the undo finds the snapshot by its name.
 #[tokio::test(start_paused = true)]
 async fn create_is_lost_and_never_settled_then_the_undo_still_finds_it() {
