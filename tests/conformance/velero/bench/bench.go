@@ -127,8 +127,10 @@ func (b *Bench) Stop(keep bool) {
 
 func (b *Bench) logs() string { return filepath.Join(b.Dir, "logs") }
 
-// Program is the path of a built program.
-func (b *Bench) Program(name string) string { return filepath.Join(os.Getenv("CONFORMANCE_BIN"), name) }
+// Program is the path of a built program, of the chosen version where there are several.
+func (b *Bench) Program(name string) string {
+	return filepath.Join(os.Getenv("CONFORMANCE_BIN"), programFile(name))
+}
 
 func (b *Bench) connect() error {
 	path, err := b.Kubeconfig("admin", "system:masters")
