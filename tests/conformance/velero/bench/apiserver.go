@@ -77,6 +77,8 @@ func (b *Bench) startAPIServer() error {
 		// There is no kubelet, no controller manager: nothing makes service accounts, nothing takes finalizers off.
 		"--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition",
 		"--endpoint-reconciler-type=none",
+		// kwok's node has no name that resolves.
+		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file="+in("audit-policy.yaml"), "--audit-log-path="+in("audit.log"),
 		"--profiling=false", "--v=1")
 	if err != nil {

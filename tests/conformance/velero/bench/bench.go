@@ -22,6 +22,8 @@ type Options struct {
 	// SnapshotterQPS is the request limit of snapshot-controller and csi-snapshotter; zero means 200, which keeps
 	// their own throttling out of the figures. Upstream's default is 5 with a burst of 10.
 	SnapshotterQPS int
+	// Velero adds what whole backups need: kwok with a node, and Velero's CRDs.
+	Velero bool
 }
 
 // Bench is a running cluster. Its clients are those of an administrator.
@@ -63,17 +65,24 @@ func Start(ctx context.Context, options Options) (_ *Bench, err error) {
 		return nil, err
 	}
 	begin := time.Now()
-	for _, step := range []struct {
+	type step struct {
 		what string
 		do   func() error
-	}{
+	}
+	steps := []step{
 		{"etcd and kube-apiserver started", b.startControlPlane},
 		{"kube-apiserver ready", func() error { return b.WaitForAPIServer(ctx) }},
 		{"snapshot CRDs served", func() error { return b.applyCRDs(ctx) }},
 		{"driver, controller and sidecar started", func() error { return b.startSnapshotter(ctx) }},
 		{"classes and the plugin's role made", func() error { return b.prepareCluster(ctx) }},
 		{"snapshotter at work", func() error { return b.WaitForSnapshotter(ctx) }},
-	} {
+	}
+	if options.Velero {
+		steps = append(steps,
+			step{"kwok at work", func() error { return b.startKwok(ctx) }},
+			step{"Velero's CRDs served", func() error { return b.applyVeleroCRDs(ctx) }})
+	}
+	for _, step := range steps {
 		if err := step.do(); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.what, err)
 		}

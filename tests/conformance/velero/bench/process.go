@@ -15,8 +15,10 @@ import (
 
 // child is one program that the bench started; it is ended by its own pid and by nothing else.
 type child struct {
-	name   string
-	cmd    *exec.Cmd
+	name string
+	cmd  *exec.Cmd
+	// group: it leads a process group of its own, in which its children are too.
+	group  bool
 	exited chan struct{}
 }
 
@@ -36,22 +38,33 @@ var starter = sync.OnceValue(func() chan func() {
 
 // start runs a program of the bench with its output in LOGS/<name>.log; a second start appends.
 func (b *Bench) start(name, program string, args ...string) (*child, error) {
+	return b.run(&child{name: name, cmd: exec.Command(program, args...)})
+}
+
+// startGroup is start for a program that starts others: what it leaves behind when it is stopped is ended as well.
+func (b *Bench) startGroup(name string, environment []string, program string, args ...string) (*child, error) {
+	cmd := exec.Command(program, args...)
+	cmd.Env = environment
+	return b.run(&child{name: name, cmd: cmd, group: true})
+}
+
+func (b *Bench) run(started *child) (*child, error) {
+	name, cmd := started.name, started.cmd
 	output, err := os.OpenFile(filepath.Join(b.logs(), name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer output.Close()
-	cmd := exec.Command(program, args...)
 	cmd.Dir = b.Dir
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: started.group}
 
 	done := make(chan error)
 	starter() <- func() { done <- cmd.Start() }
 	if err := <-done; err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	started := &child{name: name, cmd: cmd, exited: make(chan struct{})}
+	started.exited = make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
 		close(started.exited)
@@ -74,6 +87,9 @@ func (p *child) stop(grace time.Duration) {
 	case <-p.exited:
 	case <-time.After(grace):
 		p.kill()
+	}
+	if p.group {
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	}
 }
 

@@ -1,0 +1,119 @@
+package backups
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"velero-plugin-csi-fastpoll.test/velero/bench"
+)
+
+// setting is what one test has: a Velero installation of its own, and a namespace with an application.
+type setting struct {
+	*testing.T
+	ctx       context.Context
+	velero    *bench.Velero
+	namespace string
+}
+
+// set installs Velero, by default with our plugin and its early phase on.
+func set(t *testing.T, how bench.Install) *setting {
+	t.Helper()
+	s := &setting{T: t, ctx: context.Background()}
+	if how.Env == nil && !how.WithoutPlugin {
+		how.Env = early
+	}
+	name := strings.TrimPrefix(t.Name(), "Test")
+	var err error
+	if s.velero, err = b.InstallVelero(s.ctx, name, how); err != nil {
+		t.Fatal(err)
+	}
+	s.namespace = s.newNamespace()
+	t.Cleanup(func() {
+		s.velero.Stop()
+		s.behave(bench.Behaviour{})
+	})
+	return s
+}
+
+var early = map[string]string{"VELERO_CSI_EARLY_FAST_POLL": "true"}
+
+// policy is a volume policy whose one rule gives the bench's driver to the action; with a handler it names us.
+func policy(action string, ours bool) string {
+	text := "version: v1\nvolumePolicies:\n- conditions:\n    csi:\n      driver: " + bench.DriverName + "\n  action:\n    type: " + action + "\n"
+	if ours {
+		text += "    parameters:\n      handler: velero-plugin-csi-fastpoll\n"
+	}
+	return text
+}
+
+func (s *setting) newNamespace() string {
+	s.Helper()
+	namespace, err := b.Namespace(s.ctx, strings.TrimPrefix(s.Name(), "Test"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return namespace
+}
+
+// behave tells the driver what to do with the volumes of this test.
+func (s *setting) behave(how bench.Behaviour) {
+	s.Helper()
+	if err := b.Driver.Behave(s.namespace+"/", how); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *setting) application(app bench.Application) {
+	s.Helper()
+	if err := b.CreateApplication(s.ctx, s.namespace, app); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// backup is a Backup of this test's namespace; with a policy text it gets that as its resource policy.
+func (s *setting) backup(name, policy string) *velerov1.Backup {
+	s.Helper()
+	backup := s.velero.NewBackup(name, s.namespace)
+	if policy != "" {
+		if err := s.velero.CreatePolicy(s.ctx, name, policy); err != nil {
+			s.Fatal(err)
+		}
+		backup.Spec.ResourcePolicy = &corev1.TypedLocalObjectReference{Kind: "configmap", Name: name}
+	}
+	return backup
+}
+
+// run runs a backup to its end and demands the phase; on another one it prints what the backup itself says.
+func (s *setting) run(backup *velerov1.Backup, phase velerov1.BackupPhase) (*velerov1.Backup, *bench.Archive) {
+	s.Helper()
+	done, err := s.velero.Run(s.ctx, backup)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return done, s.ended(done, phase)
+}
+
+func (s *setting) ended(done *velerov1.Backup, phase velerov1.BackupPhase) *bench.Archive {
+	s.Helper()
+	archive, err := s.velero.Archive(done.Name)
+	if err != nil {
+		s.Fatalf("%v, with status %+v", err, done.Status)
+	}
+	if done.Status.Phase != phase {
+		s.Fatalf("backup %s is %s, wanted %s: %+v\nwarnings %q\nerrors %q\n%s", done.Name, done.Status.Phase, phase, done.Status, archive.Warnings, archive.Errors, archive.Log)
+	}
+	return archive
+}
+
+func (s *setting) state() bench.State {
+	s.Helper()
+	state, err := b.State(s.ctx, s.namespace)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return state
+}
