@@ -42,6 +42,19 @@ func (l *Logs) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
+// Except leaves out what was logged about a plugin process of the command.
+func (l *Logs) Except(command string) *Logs {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := &Logs{}
+	for _, entry := range l.entries {
+		if entry.Data["cmd"] != command {
+			rest.entries = append(rest.entries, entry)
+		}
+	}
+	return rest
+}
+
 // At returns the lines of one level as text.
 func (l *Logs) At(level logrus.Level) []string {
 	l.mu.Lock()
