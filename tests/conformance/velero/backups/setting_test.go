@@ -2,11 +2,13 @@ package backups
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"velero-plugin-csi-fastpoll.test/velero/bench"
 )
@@ -17,12 +19,14 @@ type setting struct {
 	ctx       context.Context
 	velero    *bench.Velero
 	namespace string
+	// withoutPlugin is set where ours is not installed.
+	withoutPlugin bool
 }
 
 // set installs Velero, by default with our plugin and its early phase on.
 func set(t *testing.T, how bench.Install) *setting {
 	t.Helper()
-	s := &setting{T: t, ctx: context.Background()}
+	s := &setting{T: t, ctx: context.Background(), withoutPlugin: how.WithoutPlugin}
 	if how.Env == nil && !how.WithoutPlugin {
 		how.Env = early
 	}
@@ -124,4 +128,45 @@ func (s *setting) state() bench.State {
 		s.Fatal(err)
 	}
 	return state
+}
+
+// earlyForBoth is the early phase by upstream's name, which the built-in reads as well.
+var earlyForBoth = map[string]string{"CSI_SNAPSHOT_EARLY_FREQUENT_POLLING": "true"}
+
+// beside is this setting with another Velero for the same namespace.
+func (s *setting) beside(name string, how bench.Install) *setting {
+	s.Helper()
+	other := *s
+	other.withoutPlugin = how.WithoutPlugin
+	var err error
+	if other.velero, err = b.InstallVelero(s.ctx, name, how); err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(other.velero.Stop)
+	return &other
+}
+
+// unique is a backup's name that no other test uses: at the end of a backup Velero looks for the snapshots of that
+// name in all namespaces.
+func (s *setting) unique(name string) string { return s.namespace + "-" + name }
+
+// policy hands the bench's volumes to this plugin, in the way of the Velero at hand.
+func (s *setting) policy() string {
+	if veleroAtLeast("1.18.1") {
+		return policy("custom", true)
+	}
+	return policy("skip", true)
+}
+
+// veleroAtLeast compares the Velero of this run.
+func veleroAtLeast(minimum string) bool {
+	actual := os.Getenv("CONFORMANCE_VELERO")
+	if actual == "" {
+		actual = "1.18.3"
+	}
+	// A run names a minor version and means its last patch release.
+	if strings.Count(actual, ".") == 1 {
+		actual += ".99"
+	}
+	return version.MustParseGeneric(actual).AtLeast(version.MustParseGeneric(minimum))
 }

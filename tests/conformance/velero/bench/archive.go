@@ -21,6 +21,10 @@ type Archive struct {
 	Objects map[string]*unstructured.Unstructured
 	// VolumeInfo has an entry per way in which a volume was backed up or left out, as Velero wrote it.
 	VolumeInfo []map[string]any
+	// ItemOperations are what went on after the items were collected, as Velero wrote them.
+	ItemOperations []map[string]any
+	// ResourceList has the names of what was backed up by kind.
+	ResourceList map[string][]string
 	// Log is the backup's own log.
 	Log string
 	// Warnings and Errors are the messages of the backup's results, each once.
@@ -43,6 +47,12 @@ func (v *Velero) Archive(backup string) (*Archive, error) {
 		return nil, err
 	}
 	if err := readJSON(file("-volumeinfo.json.gz"), &archive.VolumeInfo); err != nil {
+		return nil, err
+	}
+	if err := readJSON(file("-itemoperations.json.gz"), &archive.ItemOperations); err != nil {
+		return nil, err
+	}
+	if err := readJSON(file("-resource-list.json.gz"), &archive.ResourceList); err != nil {
 		return nil, err
 	}
 	log, err := readCompressed(file("-logs.gz"))

@@ -197,6 +197,8 @@ func (v *Velero) Start() error {
 func (v *Velero) environment() []string {
 	own := map[string]string{
 		"VELERO_NAMESPACE": v.Namespace, "HOME": v.dir, "TMPDIR": filepath.Join(v.dir, "tmp"),
+		// Before 1.15 a plugin gets none of the server's flags but the log level and the features.
+		"KUBECONFIG": v.kubeconfig,
 	}
 	for name, value := range v.how.Env {
 		own[name] = value
@@ -205,7 +207,7 @@ func (v *Velero) environment() []string {
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		if _, replaced := own[name]; replaced || strings.HasPrefix(name, "VELERO_") || strings.HasPrefix(name, "CSI_") ||
-			name == "KUBECONFIG" || strings.HasSuffix(strings.ToUpper(name), "_PROXY") {
+			strings.HasSuffix(strings.ToUpper(name), "_PROXY") {
 			continue
 		}
 		environment = append(environment, entry)
