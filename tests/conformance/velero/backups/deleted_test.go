@@ -17,7 +17,7 @@ func TestDeletionRequestedWhileRunning(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	s.starts(s.backup("deletion-requested", takeOver()))
+	s.starts(s.backup("deletion-requested", s.policy()))
 	s.driverIsCalled(1)
 
 	s.command("backup", "delete", "deletion-requested", "--confirm")
@@ -45,7 +45,7 @@ func TestBackupObjectDeletedWhileRunning(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	backup := s.backup("object-deleted", takeOver())
+	backup := s.backup("object-deleted", s.policy())
 	s.starts(backup)
 	s.driverIsCalled(1)
 

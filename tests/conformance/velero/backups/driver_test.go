@@ -28,7 +28,7 @@ func TestDriverHangs(t *testing.T) {
 		}
 	}
 	t.Cleanup(release)
-	backup := s.backup("hangs", takeOver())
+	backup := s.backup("hangs", s.policy())
 	backup.Spec.CSISnapshotTimeout.Duration = 3 * time.Second
 
 	done, archive := s.run(backup, velerov1.BackupPhasePartiallyFailed)
@@ -88,7 +88,7 @@ func TestDriverHeals(t *testing.T) {
 			s.application(bench.Application{Volumes: bench.Volumes(1)})
 			s.behave(bench.Behaviour{Failures: one.failures, Code: uint32(codes.Internal), Message: "the array is busy"})
 
-			done, archive := s.run(s.backup("heals-"+one.name, takeOver()), velerov1.BackupPhaseCompleted)
+			done, archive := s.run(s.backup("heals-"+one.name, s.policy()), velerov1.BackupPhaseCompleted)
 
 			s.thawed(1)
 			s.counts(done, archive, one.warnings, 0)

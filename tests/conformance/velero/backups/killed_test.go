@@ -18,7 +18,7 @@ func TestServerKilled(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	s.starts(s.backup("server-killed", takeOver()))
+	s.starts(s.backup("server-killed", s.policy()))
 	s.driverIsCalled(1)
 	if running := s.plugins(); len(running) != 1 {
 		t.Fatalf("%d processes of ours wait, 1 wanted", len(running))
@@ -45,7 +45,7 @@ func TestContainerKilled(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	s.starts(s.backup("container-killed", takeOver()))
+	s.starts(s.backup("container-killed", s.policy()))
 	s.driverIsCalled(1)
 
 	s.velero.KillAll()

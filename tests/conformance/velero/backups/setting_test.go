@@ -54,14 +54,6 @@ func policy(action string, ours bool) string {
 	return text
 }
 
-// takeOver is the volume policy by which the server at hand lets us take the bench's volumes.
-func takeOver() string {
-	if bench.VeleroAtLeast("1.18.1") {
-		return policy("custom", true)
-	}
-	return policy("skip", true)
-}
-
 func (s *setting) newNamespace() string {
 	s.Helper()
 	namespace, err := b.Namespace(s.ctx, strings.TrimPrefix(s.Name(), "Test"))
