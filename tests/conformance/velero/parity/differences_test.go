@@ -84,6 +84,7 @@ var differences = []difference{
 	{id: "D-taken", take: swap("snapshot", "echo")},
 	{id: "D-csi-feature", take: swap("snapshot", "echo")},
 	{id: "D-data-movement", take: either(swap("upload", "error data movement"), swap("error data movement", "error data movement"))},
+	{id: "D-operations", take: swap("done", "error operation")},
 	{id: "D-group", take: either(swap("error group", "error group"), swap("snapshot", "error group"))},
 	{id: "D-unbound-policy", take: either(swap("error unbound", "echo"), swap("error phase", "echo"), swap("error volume", "echo"))},
 	{id: "D-policy-of-no-csi", take: swap("marked", "error policy")},

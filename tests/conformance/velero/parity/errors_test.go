@@ -11,6 +11,7 @@ var errorKinds = []struct {
 }{
 	{"item", false, regexp.MustCompile(`^(read the item of the request|cannot restore|cannot convert|quantities must match|Object 'Kind' is missing)`)},
 	{"backup", false, regexp.MustCompile(`^read the backup of the request`)},
+	{"operation", false, regexp.MustCompile(`DataUpload for operationID|operation ID \S* ?is invalid|is not one of velero-plugin-csi-fastpoll`)},
 	{"unbound", true, regexp.MustCompile(`has no volume backing this claim`)},
 	{"phase", true, regexp.MustCompile(`is in phase \S* ?and is not bound to a volume`)},
 	{"storage class", false, regexp.MustCompile(`PVC has no storage class|error getting storage class`)},

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	snapshotv1 "github.com/kubernetes-csi/external-snapshotter/client/v8/apis/volumesnapshot/v1"
 	"github.com/vmware-tanzu/velero/pkg/plugin/velero"
 )
 
@@ -82,6 +83,10 @@ func (s *side) facts() (facts, error) {
 			}
 		}
 	}
+	// Contents have random names; they stand in the order of their VolumeSnapshots.
+	slices.SortFunc(s.state.Contents, func(one, other snapshotv1.VolumeSnapshotContent) int {
+		return strings.Compare(one.Spec.VolumeSnapshotRef.Name, other.Spec.VolumeSnapshotRef.Name)
+	})
 	for i, one := range s.state.Contents {
 		path := fmt.Sprintf("content[%d].", i)
 		found[path+"policy"] = string(one.Spec.DeletionPolicy)
@@ -103,6 +108,10 @@ func (s *side) facts() (facts, error) {
 		found["error.text"] = normal(parts[2])
 		found["error.kind"] = kindOf(parts[2])
 		return found, nil
+	}
+	if s.in.call != nil {
+		found["answer"] = "done"
+		return found, add("called", s.called)
 	}
 	found["operation"] = normal(s.operation)
 	for i, one := range s.additional {

@@ -56,6 +56,8 @@ type input struct {
 	arguments []string
 	// slow leaves the early phase off.
 	slow bool
+	// call is made in place of Execute; what it returns is compared.
+	call func(s *side) (any, error)
 	// times is how often Execute is called, one after the other; the last answer counts.
 	times int
 
@@ -74,6 +76,7 @@ const (
 	aboutLabels      topic = "label"
 	aboutItems       topic = "item"
 	aboutWaiting     topic = "wait"
+	aboutOperations  topic = "operation"
 )
 
 type storageClass struct{ name, provisioner string }

@@ -158,6 +158,18 @@ var classDrivers = []input{
 	{name: "R-15 LIST of classes forbidden", between: answered(listsClasses, 1, always, status(403, "Forbidden", "not for you")),
 		want: "error class list", says: []string{"not for you"}},
 	{name: "no classes at all for the driver, policy snapshot", storageClasses: of("blah"), policy: inPolicy("csi: {}", "snapshot", ""), want: "error class"},
+	// The first PVC of the backup makes ours remember the classes.
+	{name: "class made during the backup", storageClasses: []storageClass{{"sc.{namespace}", "d.{namespace}"}}, want: "snapshot", class: "d.{namespace}",
+		prepare: func(s *side) error {
+			before, err := b.CreateVolume(s.ctx, s.namespace, bench.Volume{Name: "before"})
+			if err != nil {
+				return err
+			}
+			if _, _, _, _, err := s.plugin.Action.Execute(before, s.backup); err != nil {
+				return err
+			}
+			return s.createClass(class{name: "d.{namespace}", driver: "d.{namespace}"})
+		}},
 	{name: "F34 annotation of the backup for the driver of another case", storageClasses: of("foo"), classes: upstream,
 		backup: func(backup *velerov1.Backup) {
 			backup.Annotations[strings.ToUpper(forDriver)+"foo.{id}"] = "foowithoutlabel.{id}"

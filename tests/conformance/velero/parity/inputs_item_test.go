@@ -39,7 +39,6 @@ func written(name, request string, restore int64, differs ...string) input {
 var sizes = []input{
 	sized("size 2Gi, request 1Gi", "1Gi", 2*gi),
 	sized("size 2Gi, request 3Gi", "3Gi", 2*gi),
-	sized("size 2Gi, request 2Gi", "2Gi", 2*gi),
 	sized("F113 size 1Gi, request 50Mi", "50Mi", gi),
 	sized("size unknown to the driver", "1Gi", 0),
 	sized("R-35 1536Mi", "1Gi", 1610612736),

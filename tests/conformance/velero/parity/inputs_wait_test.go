@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"velero-plugin-csi-fastpoll.test/velero/bench"
 )
@@ -83,11 +84,10 @@ var timeouts = []input{
 		handling: &handling{failed: true, message: is("first line\nsecond \"line\" " + strings.Repeat("x", 3000))}, want: "error timeout", says: []string{"first line"}},
 	{name: "timeout with an error of the driver", slow: true, backup: timeout(6 * time.Second),
 		storage: &bench.Behaviour{Failures: -1, Code: uint32(codes.Internal), Message: "too many snapshots"}, want: "error timeout", says: []string{"too many snapshots"}},
-	{name: "F38 class deleted before the create", slow: true, backup: timeout(time.Second), storageClasses: of("d"), classes: onlyClass, want: "error timeout",
-		says: []string{"d."}, between: first(createsSnapshot, func(s *side) error {
-			// Both sides share the class: the second finds it gone already.
-			_ = b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Delete(s.ctx, s.expand("d.{id}"), metav1.DeleteOptions{})
-			return nil
+	{name: "F38 class deleted before the create", slow: true, backup: timeout(time.Second), want: "error timeout",
+		storageClasses: []storageClass{{"sc.{namespace}", "d.{namespace}"}}, classes: []class{{name: "d.{namespace}", driver: "d.{namespace}"}},
+		says: []string{"d.NAMESPACE"}, between: first(createsSnapshot, func(s *side) error {
+			return b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Delete(s.ctx, s.expand("d.{namespace}"), metav1.DeleteOptions{})
 		})},
 	{name: "W-8 content error without message", storageClasses: of("d"), classes: onlyClass, handling: &handling{failed: true},
 		backup: timeout(2 * time.Second), want: "error panic", differs: []string{"D-nameless-error"}},
@@ -104,6 +104,16 @@ var timeouts = []input{
 				return err
 			}
 			return b.Snapshots.SnapshotV1().VolumeSnapshotContents().Delete(s.ctx, *found.Status.BoundVolumeSnapshotContentName, metav1.DeleteOptions{})
+		}},
+	{name: "TW-2 bound to a content that does not exist", slow: true, backup: timeout(6 * time.Second), prepare: nobodyBinds, want: "error gone",
+		meanwhile: func(s *side) error {
+			found, err := s.appears(func(snapshotv1.VolumeSnapshot, bench.State) bool { return true })
+			if err != nil {
+				return err
+			}
+			_, err = b.Snapshots.SnapshotV1().VolumeSnapshots(s.namespace).Patch(s.ctx, found.Name, types.MergePatchType,
+				[]byte(`{"status":{"boundVolumeSnapshotContentName":"gone"}}`), metav1.PatchOptions{}, "status")
+			return err
 		}},
 	{name: "W-12 bound between look and delete, Retain", slow: true, backup: timeout(200 * time.Millisecond), storageClasses: of("d"), classes: retained,
 		prepare: nobodyBinds, want: "error timeout", differs: []string{"D-undo-late"}, between: first(deletesSnapshot, func(s *side) error {

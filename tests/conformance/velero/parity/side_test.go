@@ -36,6 +36,8 @@ type side struct {
 	post       []velero.ResourceIdentifier
 	err        error
 	state      bench.State
+	// called is what the input's own call returned.
+	called any
 }
 
 // newSide makes the input's state for one of the two and chooses the process.
@@ -60,9 +62,6 @@ func newSide(t *testing.T, in *input, builtin bool) (*side, error) {
 		// Nothing may hang on after an input, or it would use the snapshotter's workers in the next one.
 		t.Cleanup(func() { _ = b.Driver.Behave(s.namespace+"/", bench.Behaviour{}) })
 	}
-	if err := s.createState(); err != nil {
-		return nil, err
-	}
 	which := process4{builtin, !in.slow}
 	s.plugin = shared[which]
 	if in.between != nil || in.arguments != nil {
@@ -75,7 +74,7 @@ func newSide(t *testing.T, in *input, builtin bool) (*side, error) {
 		}
 		t.Cleanup(s.plugin.Close)
 	}
-	return s, nil
+	return s, s.createState()
 }
 
 // execute calls the action as Velero does, and lets the rest of the world act beside it.
@@ -86,6 +85,10 @@ func (s *side) execute() error {
 	} else {
 		go func() { meanwhile <- s.in.meanwhile(s) }()
 	}
+	if s.in.call != nil {
+		s.called, s.err = s.in.call(s)
+		return <-meanwhile
+	}
 	for range max(s.in.times, 1) {
 		updated, additional, operation, post, err := s.plugin.Action.Execute(s.item.DeepCopy(), s.backup)
 		s.updated, s.additional, s.operation, s.post, s.err = nil, additional, operation, post, err
@@ -94,7 +97,7 @@ func (s *side) execute() error {
 		}
 	}
 	if err := <-meanwhile; err != nil {
-		return fmt.Errorf("beside the call: %w", err)
+		return fmt.Errorf("beside the call, which answered %v: %w", s.err, err)
 	}
 	return s.settle()
 }

@@ -101,24 +101,29 @@ func (s *side) createClasses() error {
 		}
 	}
 	for _, one := range s.in.classes {
-		object := &snapshotv1.VolumeSnapshotClass{
-			ObjectMeta: metav1.ObjectMeta{Name: s.expand(one.name)}, Driver: s.expand(one.driver),
-			DeletionPolicy: snapshotv1.VolumeSnapshotContentDelete,
-		}
-		if one.retain {
-			object.DeletionPolicy = snapshotv1.VolumeSnapshotContentRetain
-		}
-		if one.label != nil {
-			object.Labels = map[string]string{bench.ClassAnnotation: *one.label}
-		}
-		if one.isDefault != nil {
-			object.Annotations = map[string]string{defaultClass: *one.isDefault}
-		}
-		if _, err := b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Create(s.ctx, object, metav1.CreateOptions{}); ignoreExisting(err) != nil {
+		if err := s.createClass(one); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *side) createClass(one class) error {
+	object := &snapshotv1.VolumeSnapshotClass{
+		ObjectMeta: metav1.ObjectMeta{Name: s.expand(one.name)}, Driver: s.expand(one.driver),
+		DeletionPolicy: snapshotv1.VolumeSnapshotContentDelete,
+	}
+	if one.retain {
+		object.DeletionPolicy = snapshotv1.VolumeSnapshotContentRetain
+	}
+	if one.label != nil {
+		object.Labels = map[string]string{bench.ClassAnnotation: *one.label}
+	}
+	if one.isDefault != nil {
+		object.Annotations = map[string]string{defaultClass: *one.isDefault}
+	}
+	_, err := b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Create(s.ctx, object, metav1.CreateOptions{})
+	return ignoreExisting(err)
 }
 
 func ignoreExisting(err error) error {
