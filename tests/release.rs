@@ -119,3 +119,16 @@ fn readers_of_this_test_find_what_is_there_and_nothing_else() {
     let source = "/// x\npub const VARIABLE_A: &str = \"A_B\";\npub const OTHER: &str = \"C\";";
     assert_eq!(variables(source), ["A_B"]);
 }
+
+/// The README's numbers are those of the published benchmark, which makes its own from the samples.
+#[test]
+fn freeze_windows_then_the_readme_has_those_of_the_benchmark() {
+    let readme = read("README.md");
+    let report = read("docs/benchmarks/freeze-windows.md");
+    let (_, rest) = readme
+        .split_once("<!-- freeze-windows:begin -->\n")
+        .unwrap();
+    let (numbers, _) = rest.split_once("<!-- freeze-windows:end -->\n").unwrap();
+    assert!(numbers.contains("| ours ÷ built-in |"), "{numbers}");
+    assert!(report.contains(numbers), "{numbers}");
+}

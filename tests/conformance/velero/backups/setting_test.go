@@ -122,6 +122,9 @@ func (s *setting) state() bench.State {
 	return state
 }
 
+// quick is for what is not about the time of a look.
+var quick = map[string]string{"VELERO_CSI_EARLY_FAST_POLL": "true", "VELERO_CSI_EARLY_INTERVAL": "100ms", "CSI_SNAPSHOT_EARLY_FREQUENT_POLLING": "true"}
+
 // earlyForBoth is the early phase by upstream's name, which the built-in reads as well.
 var earlyForBoth = map[string]string{"CSI_SNAPSHOT_EARLY_FREQUENT_POLLING": "true"}
 

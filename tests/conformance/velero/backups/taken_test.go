@@ -183,23 +183,31 @@ func (b backedUp) csiInfos(namespace string) map[string]csiInfo {
 // exactly these snapshots.
 func (s *setting) left(namespace string, handles ...string) {
 	s.Helper()
-	var state bench.State
-	err := bench.Eventually(s.ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
-		var err error
-		state, err = b.State(ctx, namespace)
+	err := bench.Eventually(s.ctx, 30*time.Second, 50*time.Millisecond, func(context.Context) (bool, string) {
+		state, err := b.State(s.ctx, namespace)
 		return err == nil && len(state.Snapshots) == 0 && len(state.Contents) == 0, fmt.Sprint(err, state)
 	})
 	if err != nil {
 		s.Error(err)
 	}
-	var live []string
-	for _, one := range state.Storage.Live {
-		live = append(live, one.Handle)
-	}
-	slices.Sort(live)
+	s.live(namespace, handles...)
+}
+
+// live waits until the storage has exactly these snapshots of a namespace.
+func (s *setting) live(namespace string, handles ...string) {
+	s.Helper()
 	slices.Sort(handles)
-	if !slices.Equal(live, handles) {
-		s.Errorf("the storage has %q, wanted %q", live, handles)
+	err := bench.Eventually(s.ctx, 30*time.Second, 50*time.Millisecond, func(context.Context) (bool, string) {
+		storage, err := b.Driver.Snapshots(namespace + "/")
+		var live []string
+		for _, one := range storage.Live {
+			live = append(live, one.Handle)
+		}
+		slices.Sort(live)
+		return err == nil && slices.Equal(live, handles), fmt.Sprintf("%v the storage has %q, wanted %q", err, live, handles)
+	})
+	if err != nil {
+		s.Error(err)
 	}
 }
 

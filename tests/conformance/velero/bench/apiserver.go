@@ -80,6 +80,8 @@ func (b *Bench) startAPIServer() error {
 		// kwok's node has no name that resolves.
 		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file="+in("audit-policy.yaml"), "--audit-log-path="+in("audit.log"),
+		// Megabytes. By default it begins a new file after 100, and who reads audit.log afterwards misses the rest.
+		"--audit-log-maxsize=100000",
 		"--profiling=false", "--v=1")
 	if err != nil {
 		return err

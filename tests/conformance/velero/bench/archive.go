@@ -60,21 +60,27 @@ func (v *Velero) Archive(backup string) (*Archive, error) {
 		return nil, err
 	}
 	archive.Log = string(log)
+	archive.Warnings, archive.Errors, err = readResults(file("-results.gz"))
+	return archive, err
+}
+
+// readResults reads the messages of a backup's or a restore's results.
+func readResults(path string) (warnings, failures []string, err error) {
 	var results map[string]struct {
 		Velero, Cluster []string
 		Namespaces      map[string][]string
 	}
-	if err := readJSON(file("-results.gz"), &results); err != nil {
-		return nil, err
+	if err := readJSON(path, &results); err != nil {
+		return nil, nil, err
 	}
-	for kind, into := range map[string]*[]string{"warnings": &archive.Warnings, "errors": &archive.Errors} {
+	for kind, into := range map[string]*[]string{"warnings": &warnings, "errors": &failures} {
 		result := results[kind]
 		*into = append(append(*into, result.Velero...), result.Cluster...)
 		for _, messages := range result.Namespaces {
 			*into = append(*into, messages...)
 		}
 	}
-	return archive, nil
+	return warnings, failures, nil
 }
 
 // readObjects reads the tarball. Every object is in it twice, once in the preferred version's folder.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,12 +55,30 @@ func (r Request) Write() bool {
 // Requests reads the requests of the users that `of` accepts, in the order in which they came. The API server
 // writes a line before its answer is complete, so a request that was answered is there.
 func (b *Bench) Requests(of func(user string) bool) ([]Request, error) {
-	text, err := os.ReadFile(filepath.Join(b.Dir, "audit.log"))
+	return b.RequestsAfter(0, of)
+}
+
+// AuditMark is the present end of the audit log, for RequestsAfter.
+func (b *Bench) AuditMark() (int64, error) {
+	info, err := os.Stat(b.auditLog())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// RequestsAfter is Requests without what came before the mark, which a long run must not read again every time.
+func (b *Bench) RequestsAfter(mark int64, of func(user string) bool) ([]Request, error) {
+	file, err := os.Open(b.auditLog())
 	if err != nil {
 		return nil, err
 	}
+	defer file.Close()
+	if _, err := file.Seek(mark, io.SeekStart); err != nil {
+		return nil, err
+	}
 	var found []Request
-	reader := bufio.NewReader(bytes.NewReader(text))
+	reader := bufio.NewReader(file)
 	for {
 		line, err := reader.ReadBytes('\n')
 		if err == io.EOF {
@@ -82,6 +99,8 @@ func (b *Bench) Requests(of func(user string) bool) ([]Request, error) {
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Received.Before(found[j].Received) })
 	return found, nil
 }
+
+func (b *Bench) auditLog() string { return filepath.Join(b.Dir, "audit.log") }
 
 // Table counts requests by kind, one per line.
 func Table(requests []Request) string {

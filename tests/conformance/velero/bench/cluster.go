@@ -79,6 +79,8 @@ type Volume struct {
 	Impatient bool
 	// Driver is the PV's CSI driver when it is not its storage class's provisioner (a migrated volume).
 	Driver string
+	// Change is applied to both before they are made; the PVC's status is set as it leaves it.
+	Change func(pv *corev1.PersistentVolume, pvc *corev1.PersistentVolumeClaim)
 }
 
 // Handle is the CSI volume handle of a PVC: its namespace in front lets a test steer and count its own volumes.
@@ -116,11 +118,18 @@ func (b *Bench) CreateVolume(ctx context.Context, namespace string, volume Volum
 			Resources: corev1.VolumeResourceRequirements{Requests: size},
 		},
 	}
+	pvc.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: size, AccessModes: pvc.Spec.AccessModes}
+	if volume.Change != nil {
+		volume.Change(pv, pvc)
+	}
+	status := pvc.Status
 	pvc, err := b.Kube.CoreV1().PersistentVolumeClaims(namespace).Create(ctx, pvc, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	pv.Spec.ClaimRef.UID = pvc.UID
+	if pv.Spec.ClaimRef != nil {
+		pv.Spec.ClaimRef.UID = pvc.UID
+	}
 	if pv, err = b.Kube.CoreV1().PersistentVolumes().Create(ctx, pv, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
@@ -128,7 +137,7 @@ func (b *Bench) CreateVolume(ctx context.Context, namespace string, volume Volum
 	if _, err = b.Kube.CoreV1().PersistentVolumes().UpdateStatus(ctx, pv, metav1.UpdateOptions{}); err != nil {
 		return nil, err
 	}
-	pvc.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: size, AccessModes: pvc.Spec.AccessModes}
+	pvc.Status = status
 	if _, err = b.Kube.CoreV1().PersistentVolumeClaims(namespace).UpdateStatus(ctx, pvc, metav1.UpdateOptions{}); err != nil {
 		return nil, err
 	}

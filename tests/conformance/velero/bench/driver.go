@@ -30,6 +30,7 @@ type StorageSnapshot struct {
 	Name    string    `json:"name"`
 	Handle  string    `json:"handle"`
 	Volume  string    `json:"volume"`
+	Size    int64     `json:"size"`
 	Cut     time.Time `json:"cut"`
 	Deleted time.Time `json:"deleted"`
 }

@@ -16,6 +16,8 @@ import (
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	velerov2alpha1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v2alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,6 +40,8 @@ type Install struct {
 	Arguments []string
 	// WithoutPlugin leaves ours out of the plugin folder: Velero as it comes.
 	WithoutPlugin bool
+	// Policies are volume policy ConfigMaps that are there before the server starts.
+	Policies map[string]string
 }
 
 // Velero is an installation: a namespace with a location, and a server process with a plugin folder. Several live
@@ -104,6 +108,14 @@ func (b *Bench) InstallVelero(ctx context.Context, name string, how Install) (*V
 	if err := v.createLocation(ctx); err != nil {
 		return nil, err
 	}
+	if err := v.createDeployment(ctx); err != nil {
+		return nil, err
+	}
+	for name, text := range how.Policies {
+		if err := v.CreatePolicy(ctx, name, text); err != nil {
+			return nil, err
+		}
+	}
 	if err := v.Start(); err != nil {
 		return nil, err
 	}
@@ -169,6 +181,22 @@ func (v *Velero) createLocation(ctx context.Context) error {
 			Config:      map[string]string{"root": v.store(), "url": "http://" + listener.Addr().String()},
 		},
 	})
+}
+
+// createDeployment makes the object that the server itself would be in a pod of. Restores read its image.
+func (v *Velero) createDeployment(ctx context.Context) error {
+	labels := map[string]string{"deploy": "velero"}
+	_, err := v.bench.Kube.AppsV1().Deployments(v.Namespace).Create(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "velero"},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "velero", Image: "velero"}}},
+			},
+		},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 func (v *Velero) store() string { return filepath.Join(v.dir, "store") }

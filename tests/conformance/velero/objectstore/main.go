@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -65,8 +66,13 @@ func (s *store) ObjectExists(bucket, key string) (bool, error) {
 	return err == nil, err
 }
 
+// GetObject says of a missing object what every object store says: Velero reads the text.
 func (s *store) GetObject(bucket, key string) (io.ReadCloser, error) {
-	return os.Open(s.path(bucket, key))
+	file, err := os.Open(s.path(bucket, key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("NoSuchKey: %s/%s does not exist", bucket, key)
+	}
+	return file, err
 }
 
 // ListObjects returns the keys that begin with the prefix, in order.
