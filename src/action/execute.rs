@@ -60,7 +60,10 @@ pub async fn execute(
         "execute",
         backup = format!("{}/{}", backup.namespace, backup.name),
         namespace = pvc.namespace(),
-        pvc = pvc.name()
+        pvc = pvc.name(),
+        // Of a Warn or Error the results of a backup show only the item by these two names, message and error.
+        resource = "persistentvolumeclaims",
+        name = pvc.name()
     );
     let run = Run {
         action,

@@ -318,8 +318,11 @@ impl<'a> Observer<'a> {
     }
 
     fn timed_out(&self) -> ActionError {
+        let Made {
+            namespace, name, ..
+        } = self.plan.made;
         let mut known = vec![format!(
-            "class {}, driver {}, {} looks",
+            "VolumeSnapshot {namespace}/{name}, class {}, driver {}, {} looks",
             self.plan.class, self.plan.driver, self.looks
         )];
         // The snapshot-controller copies the content's error to the VolumeSnapshot.

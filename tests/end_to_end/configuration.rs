@@ -39,6 +39,9 @@ async fn assert_orderly_end(plugin: Plugin) {
     assert_eq!(counted.len(), 1, "{counted:#?}");
     assert_eq!(counted[0]["@message"], "the snapshot of the PVC failed");
     assert_eq!(counted[0]["pvc"], "data");
+    // P-24: by these the results of the backup tell which item it was.
+    assert_eq!(counted[0]["resource"], "persistentvolumeclaims");
+    assert_eq!(counted[0]["name"], "data");
 }
 
 fn without_kubeconfig(world: &World) -> Launch {

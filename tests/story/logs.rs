@@ -4,7 +4,7 @@ use serde_json::json;
 use tracing::Level;
 use velero_plugin_csi_fastpoll::model::settings::{BadSetting, Settings};
 
-use crate::bench::{Bench, early, text};
+use crate::bench::{Bench, DRIVER, early, text};
 
 /// F23, F39, F115: everything to find the snapshot again.
 #[tokio::test(start_paused = true)]
@@ -113,4 +113,21 @@ async fn execute_fails_then_exactly_one_error_line() {
     let errors = bench.log.of(Level::ERROR);
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].fields["error"], error);
+}
+
+/// The results of the backup show of a failed PVC only the text of its error, so that alone tells what is concerned.
+#[tokio::test(start_paused = true)]
+async fn driver_hangs_then_the_error_names_the_snapshot_its_content_and_the_driver() {
+    let mut bench = Bench::new(early());
+    bench.storage().hang();
+    bench.timeout("4s");
+    let error = bench
+        .execute()
+        .await
+        .map_err(|error| text(&error))
+        .unwrap_err();
+    let created = &bench.log.saying("created the VolumeSnapshot")[0].fields["volume_snapshot"];
+    for name in [created.as_str(), "snapcontent-", DRIVER] {
+        assert!(error.contains(name), "{name} is not in {error}");
+    }
 }
