@@ -141,6 +141,12 @@ impl<K: Eq + Clone, V: Clone> Once<K, V> {
         cell.get_or_try_init(read).await.cloned()
     }
 
+    /// Forgets the value of `key` if it is the one that `seen` knows.
+    pub fn forget(&self, key: &K, seen: impl Fn(&V) -> bool) {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.retain(|(known, cell)| known != key || !cell.get().is_some_and(&seen));
+    }
+
     fn cell(&self, key: &K) -> Arc<OnceCell<V>> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         // The key used last stands last, and is forgotten last.

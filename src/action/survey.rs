@@ -4,6 +4,7 @@
 //! May use: rules, cluster, model.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 
@@ -15,7 +16,7 @@ use crate::model::names;
 use crate::model::pod::Pod;
 use crate::model::snapshot::VolumeSnapshotClass;
 use crate::rules::eligibility::{self, Decision, Facts, VolumeLookup, Why};
-use crate::rules::snapshot_class::{self, Wishes};
+use crate::rules::snapshot_class::{self, Choice, Wishes};
 use crate::rules::volume_policy::{PolicySource, VolumePolicies};
 
 impl Run<'_> {
@@ -177,11 +178,13 @@ impl Run<'_> {
             .await
     }
 
+    /// The classes that this backup remembers, and whether they were read for this very call.
     async fn classes(
         &self,
         reader: Reader<'_>,
-    ) -> Result<Arc<Vec<VolumeSnapshotClass>>, ActionError> {
-        reader
+    ) -> Result<(Arc<Vec<VolumeSnapshotClass>>, bool), ActionError> {
+        let read_now = &AtomicBool::new(false);
+        let classes = reader
             .within(
                 "list the VolumeSnapshotClasses",
                 self.action
@@ -191,6 +194,7 @@ impl Run<'_> {
                         if let Some(classes) = self.action.memory.take_classes() {
                             return Ok(Arc::new(classes));
                         }
+                        read_now.store(true, Ordering::Relaxed);
                         reader
                             .read("list the VolumeSnapshotClasses", |limits| async move {
                                 self.action.cluster.snapshot_classes(&limits).await
@@ -199,17 +203,41 @@ impl Run<'_> {
                             .map(Arc::new)
                     }),
             )
-            .await
+            .await?;
+        Ok((classes, read_now.load(Ordering::Relaxed)))
     }
 
-    /// The class for the volume's own driver. The StorageClass is asked for its provisioner, the driver's
-    /// second name, only when the first name does not give what was wished (W-9, W-10).
+    /// The class for the PVC. A list that is older than this call is read again before a class is said
+    /// to be missing: it may have been made in the meantime, and the built-in would find it.
     pub(super) async fn choose_class(
         &self,
         reader: Reader<'_>,
         plan: &Plan,
     ) -> Result<Class, ActionError> {
-        let classes = self.classes(reader).await?;
+        let (remembered, read_now) = self.classes(reader).await?;
+        let choice = self.choose_among(&remembered, reader, plan).await;
+        let misses = match &choice {
+            Ok(choice) => choice.names_missing,
+            Err(error) => matches!(error, ActionError::Class(_)),
+        };
+        if read_now || !misses {
+            return Ok(self.chosen(&choice?));
+        }
+        let memory = &self.action.memory;
+        let is_old = |classes: &Arc<_>| Arc::ptr_eq(classes, &remembered);
+        memory.classes.forget(&self.backup_key(), is_old);
+        let (classes, _) = self.classes(reader).await?;
+        Ok(self.chosen(&self.choose_among(&classes, reader, plan).await?))
+    }
+
+    /// Chooses for the volume's own driver. The StorageClass is asked for its provisioner, the driver's
+    /// second name, only when the first name does not give what was wished (W-9, W-10).
+    async fn choose_among<'a>(
+        &self,
+        classes: &'a [VolumeSnapshotClass],
+        reader: Reader<'_>,
+        plan: &Plan,
+    ) -> Result<Choice<'a>, ActionError> {
         let mut wishes = Wishes {
             backup: &self.backup,
             item: &self.pvc,
@@ -218,7 +246,7 @@ impl Run<'_> {
             policy_class: plan.because.snapshot_class(),
         };
         let provisioner;
-        let mut choice = snapshot_class::choose(&classes, &wishes);
+        let mut choice = snapshot_class::choose(classes, &wishes);
         if choice
             .as_ref()
             .map_or(true, |choice| !choice.warnings.is_empty())
@@ -227,14 +255,17 @@ impl Run<'_> {
                 Ok(found) => {
                     provisioner = found;
                     wishes.provisioner = provisioner.as_deref();
-                    choice = snapshot_class::choose(&classes, &wishes);
+                    choice = snapshot_class::choose(classes, &wishes);
                 }
                 Err(error) if choice.is_err() => return Err(error),
                 // There is a class already; the second name could only have given a better one.
                 Err(error) => tracing::debug!(error = chain(&error), "cannot read the provisioner"),
             }
         }
-        let choice = choice?;
+        Ok(choice?)
+    }
+
+    fn chosen(&self, choice: &Choice<'_>) -> Class {
         for warning in &choice.warnings {
             // A mark on a class is the same for every PVC: said once per backup.
             if self.first_time(warning) {
@@ -245,10 +276,10 @@ impl Run<'_> {
                 );
             }
         }
-        Ok(Class {
+        Class {
             name: choice.class.metadata.name.clone(),
             rule: choice.rule.to_string(),
-        })
+        }
     }
 
     async fn provisioner(&self, reader: Reader<'_>) -> Result<Option<String>, ActionError> {

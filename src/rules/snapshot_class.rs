@@ -42,6 +42,15 @@ pub struct Choice<'a> {
     pub rule: Rule,
     /// What users wished but cannot get, one line each, for Warn.
     pub warnings: Vec<String>,
+    /// Somebody names a class that is not among the given ones.
+    pub names_missing: bool,
+}
+
+/// The wishes that cannot be met.
+#[derive(Default)]
+struct Unmet {
+    warnings: Vec<String>,
+    missing: bool,
 }
 
 /// The rule that chose a class.
@@ -98,18 +107,19 @@ pub fn choose<'a>(
 ) -> Result<Choice<'a>, ClassError> {
     let mut by_name: Vec<&VolumeSnapshotClass> = classes.iter().collect();
     by_name.sort_by(|left, right| left.metadata.name.cmp(&right.metadata.name));
-    let mut warnings = Vec::new();
-    let found =
-        named(&by_name, wishes, &mut warnings).or_else(|| marked(&by_name, wishes, &mut warnings));
+    let mut unmet = Unmet::default();
+    let found = named(&by_name, wishes, &mut unmet)
+        .or_else(|| marked(&by_name, wishes, &mut unmet.warnings));
     match found {
         Some((class, rule)) => Ok(Choice {
             class,
             rule,
-            warnings,
+            warnings: unmet.warnings,
+            names_missing: unmet.missing,
         }),
         None => Err(ClassError {
             driver: wishes.driver.to_owned(),
-            seen: seen(&by_name, wishes, &warnings),
+            seen: seen(&by_name, wishes, &unmet.warnings),
         }),
     }
 }
@@ -136,7 +146,7 @@ type Found<'a> = Option<(&'a VolumeSnapshotClass, Rule)>;
 fn named<'a>(
     classes: &[&'a VolumeSnapshotClass],
     wishes: &Wishes<'_>,
-    warnings: &mut Vec<String>,
+    unmet: &mut Unmet,
 ) -> Found<'a> {
     let mut named = Vec::new();
     if let Some(name) = wishes.item.annotations().get(SNAPSHOT_CLASS) {
@@ -163,7 +173,8 @@ fn named<'a>(
             .iter()
             .filter(|class| folds_equal(&class.metadata.name, name));
         let Some(first) = candidates.next() else {
-            warnings.push(format!(
+            unmet.missing = true;
+            unmet.warnings.push(format!(
                 "{place} names VolumeSnapshotClass {name:?}, which does not exist"
             ));
             continue;
@@ -172,7 +183,7 @@ fn named<'a>(
         if let Some(class) = all.find(|class| wishes.is_driver(&class.driver)) {
             return Some((class, rule));
         }
-        warnings.push(format!(
+        unmet.warnings.push(format!(
             "{place} names VolumeSnapshotClass {name:?}, which is of driver {}, not {}",
             first.driver, wishes.driver
         ));

@@ -410,6 +410,51 @@ async fn annotation_names_a_missing_class_then_a_warning_and_the_next_rule() {
     );
 }
 
+/// The classes are read once per backup, but a class that is made while it runs is found before a PVC fails for want
+/// of one, as the built-in finds it.
+#[tokio::test(start_paused = true)]
+async fn class_is_made_during_the_backup_then_it_is_found() {
+    let bench = Bench::new(early());
+    bench.execute().await.unwrap();
+    let volume = seed::csi_volume(&bench.api, "shop", "late", "late.example.com", "1Gi");
+    seed::snapshot_class(&bench.api, "late", "late.example.com", "Delete", &[], &[]);
+    bench.execute_item(volume.json.into_bytes()).await.unwrap();
+    assert_eq!(bench.counts()["list volumesnapshotclasses"], 2);
+}
+
+/// The same for a class that somebody names: the PVC gets it, without a warning.
+#[tokio::test(start_paused = true)]
+async fn named_class_is_made_during_the_backup_then_it_is_chosen() {
+    let bench = Bench::new(early());
+    bench.execute().await.unwrap();
+    seed::snapshot_class(&bench.api, "platinum", DRIVER, "Delete", &[], &[]);
+    let volume = seed::csi_volume(&bench.api, "shop", "late", DRIVER, "1Gi");
+    let mut item: Value = serde_json::from_str(&volume.json).unwrap();
+    item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!("platinum");
+    bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap();
+    let snapshots = bench.api.objects("volumesnapshots");
+    let late = snapshots
+        .iter()
+        .find(|one| one["spec"]["source"]["persistentVolumeClaimName"] == "late");
+    assert_eq!(late.unwrap()["spec"]["volumeSnapshotClassName"], "platinum");
+    assert_eq!(bench.log.warnings().len(), 0);
+}
+
+/// Looking again is for the missing class only: the list of this very call is not repeated.
+#[tokio::test(start_paused = true)]
+async fn list_of_this_call_has_no_class_then_it_is_not_repeated() {
+    let bench = Bench::new(early());
+    let volume = seed::csi_volume(&bench.api, "shop", "blah", "blah.example.com", "1Gi");
+    bench
+        .execute_item(volume.json.into_bytes())
+        .await
+        .unwrap_err();
+    assert_eq!(bench.counts()["list volumesnapshotclasses"], 1);
+}
+
 /// The policy ConfigMap is read once per backup, and its trouble is waited out.
 #[tokio::test(start_paused = true)]
 async fn policy_read_meets_trouble_then_it_is_repeated_and_kept() {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	bothNote  = "velero.io/csi-volumesnapshot-class"
-	forDriver = bothNote + "_"
+	classNote = bench.ClassAnnotation
+	forDriver = classNote + "_"
 )
 
 // of is a StorageClass whose provisioner is the driver of this name, and so the PV's.
@@ -34,12 +34,12 @@ var upstream = []class{
 // classRules are the rows of Velero's tables for the choice of a VolumeSnapshotClass, and the marks beyond them.
 var classRules = []input{
 	{name: "TG-1 labelled class", storageClasses: of("hostpath"), classes: upstream, want: "snapshot", class: "hostpath.{id}"},
-	{name: "TG-2 PVC annotation", storageClasses: of("foo"), classes: upstream, volume: annotated(bothNote, "foowithoutlabel.{id}"),
+	{name: "TG-2 PVC annotation", storageClasses: of("foo"), classes: upstream, volume: annotated(classNote, "foowithoutlabel.{id}"),
 		want: "snapshot", class: "foowithoutlabel.{id}"},
-	{name: "TG-3 PVC annotation of another driver", storageClasses: of("bar"), classes: upstream, volume: annotated(bothNote, "foowithoutlabel.{id}"),
+	{name: "TG-3 PVC annotation of another driver", storageClasses: of("bar"), classes: upstream, volume: annotated(classNote, "foowithoutlabel.{id}"),
 		want: "snapshot", class: "bar.{id}", warnings: 1},
 	{name: "TG-4 PVC annotation of another driver, backup annotation", storageClasses: of("bar"), classes: upstream,
-		volume: annotated(bothNote, "foowithoutlabel.{id}"), backup: backupAnnotated(forDriver+"bar.{id}", "bar2.{id}"),
+		volume: annotated(classNote, "foowithoutlabel.{id}"), backup: backupAnnotated(forDriver+"bar.{id}", "bar2.{id}"),
 		want: "snapshot", class: "bar2.{id}", warnings: 1},
 	{name: "TG-5 backup annotation", storageClasses: of("foo"), classes: upstream, backup: backupAnnotated(forDriver+"foo.{id}", "foowithoutlabel.{id}"),
 		want: "snapshot", class: "foowithoutlabel.{id}"},
@@ -47,7 +47,7 @@ var classRules = []input{
 		backup: backupAnnotated(forDriver+"foo.{id}", "foowithoutlabel.{id}"), want: "snapshot", class: "bar.{id}"},
 	{name: "TG-7 driver without class", storageClasses: of("blah"), classes: upstream, want: "error class", says: []string{"blah."}},
 	{name: "TG-8 both annotations name missing classes", storageClasses: of("foo"), classes: upstream,
-		volume: annotated(bothNote, "foo2.{id}"), backup: backupAnnotated(forDriver+"foo.{id}", "foo2.{id}"),
+		volume: annotated(classNote, "foo2.{id}"), backup: backupAnnotated(forDriver+"foo.{id}", "foo2.{id}"),
 		want: "snapshot", class: "foo.{id}", warnings: 2},
 	{name: "ForStorageClass foo", storageClasses: of("foo"), classes: upstream, want: "snapshot", class: "foo.{id}"},
 	{name: "ForStorageClass bar", storageClasses: of("bar"), classes: upstream, want: "snapshot", class: "bar.{id}"},
@@ -55,16 +55,16 @@ var classRules = []input{
 	{name: "ForStorageClass amb, two without mark", storageClasses: of("amb"), classes: upstream, want: "error class", says: []string{"amb1.", "amb2."}},
 
 	{name: "class PVC annotation before backup annotation", storageClasses: of("foo"), classes: upstream,
-		volume: annotated(bothNote, "foowithoutlabel.{id}"), backup: backupAnnotated(forDriver+"foo.{id}", "foo.{id}"),
+		volume: annotated(classNote, "foowithoutlabel.{id}"), backup: backupAnnotated(forDriver+"foo.{id}", "foo.{id}"),
 		want: "snapshot", class: "foowithoutlabel.{id}"},
 	{name: "class PVC annotation in capitals", storageClasses: of("foo"), classes: upstream,
-		volume: annotated(bothNote, "FOOWithoutLabel.{id}"), want: "snapshot", class: "foowithoutlabel.{id}"},
-	{name: "class PVC annotation empty", storageClasses: of("foo"), classes: upstream, volume: annotated(bothNote, ""), want: "snapshot", class: "foo.{id}"},
+		volume: annotated(classNote, "FOOWithoutLabel.{id}"), want: "snapshot", class: "foowithoutlabel.{id}"},
+	{name: "class PVC annotation empty", storageClasses: of("foo"), classes: upstream, volume: annotated(classNote, ""), want: "snapshot", class: "foo.{id}"},
 	{name: "class backup annotation in capitals", storageClasses: of("foo"), classes: upstream,
 		backup: backupAnnotated(forDriver+"foo.{id}", "FooWithoutLabel.{id}"), want: "snapshot", class: "foowithoutlabel.{id}"},
-	{name: "W-11 PVC annotation misspelt, only class", storageClasses: of("baz"), classes: upstream, volume: annotated(bothNote, "bazz"),
+	{name: "W-11 PVC annotation misspelt, only class", storageClasses: of("baz"), classes: upstream, volume: annotated(classNote, "bazz"),
 		want: "snapshot", class: "baz.{id}", warnings: 1},
-	{name: "W-11 PVC annotation misspelt, no mark", storageClasses: of("amb"), classes: upstream, volume: annotated(bothNote, "amb3"),
+	{name: "W-11 PVC annotation misspelt, no mark", storageClasses: of("amb"), classes: upstream, volume: annotated(classNote, "amb3"),
 		want: "error class", says: []string{"amb3"}},
 
 	{name: "F34 default annotation", storageClasses: of("d"), want: "snapshot", class: "b.{id}",
@@ -89,11 +89,11 @@ var classRules = []input{
 		classes: []class{{name: "a.{id}", driver: "d.{id}", isDefault: is("false")}, {name: "b.{id}", driver: "d.{id}", isDefault: is("true")}}},
 	{name: "class driver in other letters, by mark", storageClasses: of("d"), want: "error class",
 		classes: []class{{name: "a.{id}", driver: "D.{id}", label: is("x")}}},
-	{name: "class driver in other letters, by annotation", storageClasses: of("d"), want: "snapshot", class: "a.{id}", volume: annotated(bothNote, "a.{id}"),
+	{name: "class driver in other letters, by annotation", storageClasses: of("d"), want: "snapshot", class: "a.{id}", volume: annotated(classNote, "a.{id}"),
 		classes: []class{{name: "a.{id}", driver: "D.{id}"}}},
 	{name: "class with policy Retain", storageClasses: of("d"), want: "snapshot", class: "a.{id}",
 		classes: []class{{name: "a.{id}", driver: "d.{id}", retain: true}}},
-	{name: "class named by PVC, real driver, Retain", volume: annotated(bothNote, bench.ClassRetain), want: "snapshot", class: bench.ClassRetain},
+	{name: "class named by PVC, real driver, Retain", volume: annotated(classNote, bench.ClassRetain), want: "snapshot", class: bench.ClassRetain},
 
 	{name: "TE-8 policy snapshotClass", storageClasses: of("d"), policy: inPolicy("csi: {}", "snapshot", "snapshotClass: policy.{id}"),
 		want: "snapshot", class: "labelled.{id}", differs: []string{"D-policy-class"},
@@ -107,10 +107,10 @@ var classRules = []input{
 }
 
 // fromPolicy is a row of Velero's table for the policy parameter snapshotClass.
-func fromPolicy(name, class_, want string, differs ...string) input {
+func fromPolicy(name, parameterClass, want string, differs ...string) input {
 	parameter := ""
-	if class_ != "" {
-		parameter = "snapshotClass: " + class_
+	if parameterClass != "" {
+		parameter = "snapshotClass: " + parameterClass
 	}
 	return input{
 		name: "FromVolumePolicy " + name, storageClasses: of("infinibox"), policy: inPolicy("csi: {}", "snapshot", parameter),

@@ -106,7 +106,7 @@ var notCSI = []input{
 	{name: "R-9 hostPath, bad policy", volume: hostPath, policy: "nonsense", want: "marked", differs: []string{"D-policy-of-no-csi"}},
 }
 
-// gp2 is a PV of class gp2-csi, whatever the PVC says, as in Velero's tables.
+// pvClass changes the class that the PV names, and not the PVC's: policies look at the PV.
 func pvClass(name string) func(*corev1.PersistentVolume, *corev1.PersistentVolumeClaim) {
 	return func(pv *corev1.PersistentVolume, _ *corev1.PersistentVolumeClaim) { pv.Spec.StorageClassName = name }
 }

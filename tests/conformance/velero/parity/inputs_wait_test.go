@@ -77,7 +77,7 @@ var timeouts = []input{
 	{name: "timeout content without handle, Retain", slow: true, backup: timeout(time.Second), storageClasses: of("d"), classes: retained, handling: never, want: "error timeout"},
 	{name: "timeout the storage is too slow", slow: true, backup: timeout(time.Second), storage: &bench.Behaviour{Latency: 2 * time.Second}, want: "error timeout", says: []string{bench.DriverName}},
 	{name: "timeout the storage is too slow, Retain", slow: true, backup: timeout(time.Second), storage: &bench.Behaviour{Latency: 2 * time.Second},
-		volume: annotated(bothNote, bench.ClassRetain), want: "error timeout"},
+		volume: annotated(classNote, bench.ClassRetain), want: "error timeout"},
 	{name: "timeout with content error", slow: true, backup: timeout(6 * time.Second), storageClasses: of("d"), classes: onlyClass,
 		handling: &handling{failed: true, message: is("the array has no space")}, want: "error timeout", says: []string{"the array has no space"}},
 	{name: "F14 timeout with a long content error", slow: true, backup: timeout(6 * time.Second), storageClasses: of("d"), classes: onlyClass,

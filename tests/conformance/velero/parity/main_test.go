@@ -24,11 +24,11 @@ var (
 	standIn  *sidecar
 	// shared are the processes that serve every input which does not need one of its own: like those of a Velero
 	// server that backs up with several workers.
-	shared map[process4]*bench.Plugin
+	shared map[variant]*bench.Plugin
 )
 
-// process4 tells the four shared processes apart.
-type process4 struct{ builtin, early bool }
+// variant is which action, and whether its early phase is on: the four shared processes.
+type variant struct{ builtin, early bool }
 
 func TestMain(m *testing.M) {
 	// The flags are read now: launching a plugin changes os.Args.
@@ -65,8 +65,8 @@ func run(m *testing.M) (status int) {
 	}
 	standIn = newSidecar()
 	go standIn.run(ctx)
-	shared = map[process4]*bench.Plugin{}
-	for _, which := range []process4{{true, true}, {true, false}, {false, true}, {false, false}} {
+	shared = map[variant]*bench.Plugin{}
+	for _, which := range []variant{{true, true}, {true, false}, {false, true}, {false, false}} {
 		plugin, err := launch("shared", which, bench.Launch{})
 		if err != nil {
 			fmt.Println("bench: launch:", err)
@@ -80,7 +80,7 @@ func run(m *testing.M) (status int) {
 
 // launch starts a process with the early phase on or off, by each action's own switch, and calls it once: Velero
 // never makes the first call in parallel either.
-func launch(name string, which process4, how bench.Launch) (*bench.Plugin, error) {
+func launch(name string, which variant, how bench.Launch) (*bench.Plugin, error) {
 	how.Builtin = which.builtin
 	early := fmt.Sprint(which.early)
 	how.Env = map[string]string{"VELERO_CSI_EARLY_FAST_POLL": early, "CSI_SNAPSHOT_EARLY_FREQUENT_POLLING": early}

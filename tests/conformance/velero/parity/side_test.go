@@ -62,7 +62,7 @@ func newSide(t *testing.T, in *input, builtin bool) (*side, error) {
 		// Nothing may hang on after an input, or it would use the snapshotter's workers in the next one.
 		t.Cleanup(func() { _ = b.Driver.Behave(s.namespace+"/", bench.Behaviour{}) })
 	}
-	which := process4{builtin, !in.slow}
+	which := variant{builtin, !in.slow}
 	s.plugin = shared[which]
 	if in.between != nil || in.arguments != nil {
 		how := bench.Launch{Arguments: in.arguments}

@@ -195,7 +195,7 @@ func (s *side) claimSpec() corev1.PersistentVolumeClaimSpec {
 	}
 }
 
-// claimWith changes the labels or annotations of the PVC.
+// labels and annotated change the PVC.
 func labels(pairs ...string) func(*corev1.PersistentVolume, *corev1.PersistentVolumeClaim) {
 	return func(_ *corev1.PersistentVolume, pvc *corev1.PersistentVolumeClaim) { pvc.Labels = mapped(pairs) }
 }

@@ -24,11 +24,11 @@ func table() []*input {
 		{aboutWaiting, [][]input{waits, timeouts, faults}},
 		{aboutOperations, [][]input{operations}},
 	} {
-		for _, inputs_ := range part.of {
-			for i := range inputs_ {
-				inputs_[i].topic = part.topic
-				inputs_[i].id = fmt.Sprintf("p%03d", len(inputs))
-				inputs = append(inputs, &inputs_[i])
+		for _, rows := range part.of {
+			for i := range rows {
+				rows[i].topic = part.topic
+				rows[i].id = fmt.Sprintf("p%03d", len(inputs))
+				inputs = append(inputs, &rows[i])
 			}
 		}
 	}
