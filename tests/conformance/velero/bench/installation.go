@@ -225,6 +225,8 @@ func (v *Velero) Start() error {
 func (v *Velero) environment() []string {
 	own := map[string]string{
 		"VELERO_NAMESPACE": v.Namespace, "HOME": v.dir, "TMPDIR": filepath.Join(v.dir, "tmp"),
+		// Velero 1.14 does not pass its flags on to plugins.
+		"KUBECONFIG": v.kubeconfig,
 	}
 	for name, value := range v.how.Env {
 		own[name] = value
