@@ -61,7 +61,7 @@ pub struct Flags {
     pub present: bool,
     /// `--log-level`
     pub log_level: Option<String>,
-    /// `--features`; given twice, Velero joins them (A 4.4).
+    /// `--features`; given twice, the last list counts, as in the server itself.
     pub features: Option<Vec<String>>,
     /// `--client-qps`
     pub client_qps: Option<String>,
@@ -108,20 +108,19 @@ pub fn flags(arguments: &[String]) -> Flags {
 /// Where a flag's value goes.
 enum Place<'a> {
     Last(&'a mut Option<String>),
-    Joined(&'a mut Option<Vec<String>>),
+    LastList(&'a mut Option<Vec<String>>),
 }
 
 impl Place<'_> {
     fn put(self, value: &str) {
         match self {
             Self::Last(slot) => *slot = Some(value.to_owned()),
-            Self::Joined(slot) => {
+            Self::LastList(slot) => {
                 let names = value
                     .split(',')
                     .map(str::trim)
                     .filter(|name| !name.is_empty());
-                slot.get_or_insert_default()
-                    .extend(names.map(str::to_owned));
+                *slot = Some(names.map(str::to_owned).collect());
             }
         }
     }
@@ -129,7 +128,7 @@ impl Place<'_> {
 
 fn place<'a>(flags: &'a mut Flags, name: &str) -> Option<Place<'a>> {
     Some(match name {
-        "features" => Place::Joined(&mut flags.features),
+        "features" => Place::LastList(&mut flags.features),
         "log-level" => Place::Last(&mut flags.log_level),
         "client-qps" => Place::Last(&mut flags.client_qps),
         "client-burst" => Place::Last(&mut flags.client_burst),

@@ -174,11 +174,16 @@ fn every_flag_of_interest_is_read_in_both_forms() {
 }
 
 #[test]
-fn last_value_counts_and_features_are_joined() {
-    let flags = found("--log-level debug --features=A,B --log-level=error --features C,,");
+fn last_value_counts_and_a_list_of_features_is_one_value() {
+    let flags = found("--log-level debug --features=A,B --log-level=error --features C,D,,");
     assert_eq!(flags.log_level.as_deref(), Some("error"));
-    assert_eq!(flags.features, Some(words("A B C")));
+    assert_eq!(flags.features, Some(words("C D")));
     assert_eq!(found("--features=").features, Some(Vec::new()));
+    assert_eq!(
+        found("--features=EnableCSI --features=").features,
+        Some(Vec::new()),
+        "the server has turned CSI off"
+    );
 }
 
 #[test]

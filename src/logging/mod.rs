@@ -35,6 +35,11 @@ fn write_to_stderr(line: &[u8]) {
     let _ = io::stderr().lock().write_all(line);
 }
 
+/// Held by each test that has a subscriber of its own: tracing remembers per call site whether anybody listens, for
+/// all threads, and two subscribers that come and go at once can leave it with the wrong answer.
+#[cfg(test)]
+static ONE_SUBSCRIBER: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 fn filter(level: LogLevel) -> tracing::Level {
     match level {
         LogLevel::Trace => tracing::Level::TRACE,

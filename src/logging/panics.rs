@@ -41,6 +41,9 @@ mod tests {
     /// P-21, A 7.4: not the runtime's own text, and with the fields of the call that panicked.
     #[test]
     fn panic_is_one_error_line_with_its_place_and_the_fields_around_it() {
+        let _alone = crate::logging::ONE_SUBSCRIBER
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
         let layer = JsonLayer::new(tracing::Level::INFO, move |line: &[u8]| {

@@ -1,6 +1,6 @@
 //! Lines as they come out of events and spans.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 use tracing_subscriber::layer::SubscriberExt;
@@ -8,6 +8,10 @@ use tracing_subscriber::layer::SubscriberExt;
 use super::*;
 
 fn lines_of(level: Level, work: impl FnOnce()) -> Vec<Json> {
+    // A test that failed meanwhile has done no harm to the others.
+    let _alone = crate::logging::ONE_SUBSCRIBER
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let bytes = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&bytes);
     let layer = JsonLayer::new(level, move |line: &[u8]| {

@@ -46,6 +46,9 @@ func TestRestoreElsewhere(t *testing.T) {
 	cutAgain := s.taken(second, us, elsewhere, claims...)
 	s.live(elsewhere, slices.Collect(maps.Values(cutAgain))...)
 	for _, snapshot := range second.archive.Of(volumeSnapshots) {
+		if snapshot.GetLabels()[labelBackup] != second.Name {
+			continue
+		}
 		for label := range snapshot.GetLabels() {
 			if label == "velero.io/restore-name" || label == snapshotName {
 				t.Errorf("VolumeSnapshot %s has label %s of the restore", snapshot.GetName(), label)
@@ -152,6 +155,12 @@ func (s *setting) restore(from backedUp, into string, handles map[string]string)
 	})
 	if err != nil {
 		s.Fatal(err)
+	}
+	if !bench.VeleroAtLeast("1.15") {
+		// Without our plugin as well: it restores the content once with its snapshot and tries it once more by itself.
+		restored.Warnings = slices.DeleteFunc(restored.Warnings, func(warning string) bool {
+			return strings.HasPrefix(warning, "could not restore, VolumeSnapshotContent")
+		})
 	}
 	if restored.Status.Phase != "Completed" || len(restored.Warnings)+len(restored.Errors) != 0 {
 		s.Errorf("restore %s is %s, warnings %q, errors %q", restored.Name, restored.Status.Phase, restored.Warnings, restored.Errors)

@@ -2,13 +2,11 @@ package backups
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/version"
 
 	"velero-plugin-csi-fastpoll.test/velero/bench"
 )
@@ -147,21 +145,8 @@ func (s *setting) unique(name string) string { return s.namespace + "-" + name }
 
 // policy hands the bench's volumes to this plugin, in the way of the Velero at hand.
 func (s *setting) policy() string {
-	if veleroAtLeast("1.18.1") {
+	if bench.VeleroAtLeast("1.18.1") {
 		return policy("custom", true)
 	}
 	return policy("skip", true)
-}
-
-// veleroAtLeast compares the Velero of this run.
-func veleroAtLeast(minimum string) bool {
-	actual := os.Getenv("CONFORMANCE_VELERO")
-	if actual == "" {
-		actual = "1.18.3"
-	}
-	// A run names a minor version and means its last patch release.
-	if strings.Count(actual, ".") == 1 {
-		actual += ".99"
-	}
-	return version.MustParseGeneric(actual).AtLeast(version.MustParseGeneric(minimum))
 }

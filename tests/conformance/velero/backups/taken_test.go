@@ -67,11 +67,20 @@ func (s *setting) taken(b backedUp, who taker, namespace string, claims ...strin
 	handles := map[string]string{}
 	for _, snapshot := range b.archive.Of(volumeSnapshots) {
 		claim := text(snapshot, "spec", "source", "persistentVolumeClaimName")
+		if !bench.VeleroAtLeast("1.17") && snapshot.GetLabels()[labelBackup] != b.Name {
+			// Collected like any other object: a snapshot of another backup, or of a restore.
+			continue
+		}
 		if snapshot.GetNamespace() != namespace || !slices.Contains(claims, claim) || handles[claim] != "" {
 			s.Errorf("%s: VolumeSnapshot %s/%s of %q in the archive is one too many", b.Name, snapshot.GetNamespace(), snapshot.GetName(), claim)
 			continue
 		}
 		handles[claim] = s.archived(b, who, snapshot, claim)
+	}
+	result := "succeeded"
+	if !bench.VeleroAtLeast("1.15") {
+		// VolumeInfo has no result yet.
+		result = ""
 	}
 	infos := b.csiInfos(namespace)
 	for _, claim := range claims {
@@ -79,7 +88,7 @@ func (s *setting) taken(b backedUp, who taker, namespace string, claims ...strin
 			s.Errorf("%s: no VolumeSnapshot of %s in the archive", b.Name, claim)
 		}
 		info := infos[claim]
-		if info.Handle != handles[claim] || info.Result != "succeeded" {
+		if info.Handle != handles[claim] || info.Result != result {
 			s.Errorf("%s: VolumeInfo of %s is %+v, wanted handle %q", b.Name, claim, info, handles[claim])
 		}
 	}
