@@ -31,7 +31,7 @@ fn place_of(file: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Mutex, PoisonError};
 
     use tracing_subscriber::layer::SubscriberExt;
 
