@@ -116,10 +116,8 @@ impl Place<'_> {
         match self {
             Self::Last(slot) => *slot = Some(value.to_owned()),
             Self::LastList(slot) => {
-                let names = value
-                    .split(',')
-                    .map(str::trim)
-                    .filter(|name| !name.is_empty());
+                // Not trimmed: for the server " EnableCSI" is another name than "EnableCSI".
+                let names = value.split(',').filter(|name| !name.is_empty());
                 *slot = Some(names.map(str::to_owned).collect());
             }
         }

@@ -226,8 +226,19 @@ impl Run<'_> {
         let memory = &self.action.memory;
         let is_old = |classes: &Arc<_>| Arc::ptr_eq(classes, &remembered);
         memory.classes.forget(&self.backup_key(), is_old);
-        let (classes, _) = self.classes(reader).await?;
-        Ok(self.chosen(&self.choose_among(&classes, reader, plan).await?))
+        // A warm-up that was overtaken has left a list that is no younger.
+        memory.take_classes();
+        match (self.classes(reader).await, choice) {
+            (Ok((classes, _)), _) => {
+                Ok(self.chosen(&self.choose_among(&classes, reader, plan).await?))
+            }
+            // There is a class already; a younger list could only have given a better one.
+            (Err(error), Ok(choice)) => {
+                tracing::debug!(error = chain(&error), "cannot read the classes again");
+                Ok(self.chosen(&choice))
+            }
+            (Err(error), Err(_)) => Err(error),
+        }
     }
 
     /// Chooses for the volume's own driver. The StorageClass is asked for its provisioner, the driver's

@@ -76,9 +76,9 @@ impl Run<'_> {
                 tracing::info!(because = text, "leaving the PVC alone");
             }
             Level::Info => tracing::info!(because = text, "leaving the PVC alone"),
-            // Of a warning Velero's results and `describe` have no field but `error`.
+            // Of a warning Velero's results and `describe` show no field but `error`.
             Level::Warn | Level::WarnOncePerBackup => {
-                tracing::warn!(error = text, "leaving the PVC alone");
+                tracing::warn!(because = text, error = text, "leaving the PVC alone");
             }
         }
         Answer::unchanged(self.request.clone())

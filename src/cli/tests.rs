@@ -180,6 +180,11 @@ fn last_value_counts_and_a_list_of_features_is_one_value() {
     assert_eq!(flags.features, Some(words("C D")));
     assert_eq!(found("--features=").features, Some(Vec::new()));
     assert_eq!(
+        super::flags(&["--features".to_owned(), "A, EnableCSI".to_owned()]).features,
+        Some(vec!["A".to_owned(), " EnableCSI".to_owned()]),
+        "the server has CSI off as well"
+    );
+    assert_eq!(
         found("--features=EnableCSI --features=").features,
         Some(Vec::new()),
         "the server has turned CSI off"

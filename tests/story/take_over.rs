@@ -436,6 +436,28 @@ async fn named_class_is_made_during_the_backup_then_it_is_chosen() {
     assert_eq!(bench.log.warnings().len(), 0);
 }
 
+/// A named class that is missing is worth another look, but no PVC fails because that look fails: there is a class.
+#[tokio::test(start_paused = true)]
+async fn named_class_is_missing_and_the_second_list_fails_then_the_next_rule_holds() {
+    let bench = Bench::new(early());
+    bench.execute().await.unwrap();
+    bench.api.fault(
+        Matcher::on("list", "volumesnapshotclasses"),
+        Fault::unavailable(),
+        When::ALWAYS,
+    );
+    let volume = seed::csi_volume(&bench.api, "shop", "late", DRIVER, "1Gi");
+    let mut item: Value = serde_json::from_str(&volume.json).unwrap();
+    item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!("platinum");
+    bench
+        .execute_item(item.to_string().into_bytes())
+        .await
+        .unwrap();
+    let warnings = bench.log.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].to_string().contains("platinum"));
+}
+
 /// Looking again is for the missing class only: the list of this very call is not repeated.
 #[tokio::test(start_paused = true)]
 async fn list_of_this_call_has_no_class_then_it_is_not_repeated() {
