@@ -155,7 +155,8 @@ velero-plugin-csi-fastpoll: CSI snapshots for Velero with the shortest possible 
 Velero starts this program as a plugin. A person can use it as:
 
     velero-plugin-csi-fastpoll install TARGET   copy it to TARGET, a directory or a file name
-    velero-plugin-csi-fastpoll demo             watch it at work, without a cluster
+    velero-plugin-csi-fastpoll demo             watch it at work, without a cluster (not in the
+                                                binary for Velero: cargo run --release -- demo)
     velero-plugin-csi-fastpoll --version
     velero-plugin-csi-fastpoll --help
 
