@@ -31,6 +31,10 @@ func TestTheComparisonFindsBothKindsOfFault(t *testing.T) {
 		{"another answer", nil, func(facts) {}, func(made facts) { clear(made); made["answer"] = "echo" }, "answer: snapshot, here echo"},
 		{"another answer, listed", []string{"D-taken"}, func(facts) {}, func(made facts) { clear(made); made["answer"] = "echo" }, ""},
 		{"another answer than the listed one", []string{"D-take-over"}, func(facts) {}, func(made facts) { clear(made); made["answer"] = "echo" }, "D-take-over is listed"},
+		{"called twice", []string{"D-second-call"}, func(made facts) { made["snapshot[1].form"], made["storage"] = "b", "2" },
+			func(made facts) { ours(made); made["storage"] = "1" }, ""},
+		{"called twice, two in our storage as well", []string{"D-second-call"}, func(made facts) { made["snapshot[1].form"], made["storage"] = "b", "2" },
+			func(made facts) { ours(made); made["storage"] = "2" }, "D-second-call is listed"},
 		{"another error", nil, func(made facts) { clear(made); made["error.kind"] = "class" }, func(made facts) { clear(made); made["error.kind"] = "create" }, "error.kind: class, here create"},
 	} {
 		t.Run(one.name, func(t *testing.T) {

@@ -22,6 +22,8 @@ type input struct {
 	want string
 	// class is the VolumeSnapshotClass that the built-in is expected to choose, where that is the point.
 	class string
+	// oursClass is the one that ours is to choose, where the built-in chooses another or none.
+	oursClass string
 	// differs are the differences that must show, by their ids in docs/differences.md.
 	differs []string
 	// warnings is how many lines of ours Velero counts as warnings.

@@ -81,11 +81,11 @@ var classRules = []input{
 		classes: []class{{name: "a.{id}", driver: "d.{id}"}, {name: "b.{id}", driver: "d.{id}"}, {name: "c.{id}", driver: "e.{id}", label: is("x")}}},
 	{name: "W-11 label says false beside an unmarked class", storageClasses: of("d"), want: "snapshot", class: "b.{id}", differs: []string{"D-class-mark-no"},
 		classes: []class{{name: "a.{id}", driver: "d.{id}"}, {name: "b.{id}", driver: "d.{id}", label: is("false")}}},
-	{name: "W-11 label says false beside a labelled class", storageClasses: of("d"), want: "snapshot", class: "a.{id}", differs: []string{"D-class-mark-no"}, warnings: 1,
+	{name: "W-11 label says false beside a labelled class", storageClasses: of("d"), want: "snapshot", class: "a.{id}", oursClass: "b.{id}", differs: []string{"D-class-mark-no"}, warnings: 1,
 		classes: []class{{name: "a.{id}", driver: "d.{id}", label: is("false")}, {name: "b.{id}", driver: "d.{id}", label: is("true")}}},
 	{name: "W-11 label says false on the only class", storageClasses: of("d"), want: "snapshot", class: "a.{id}", warnings: 1,
 		classes: []class{{name: "a.{id}", driver: "d.{id}", label: is("false")}}},
-	{name: "W-11 default annotation says false", storageClasses: of("d"), want: "snapshot", class: "a.{id}", differs: []string{"D-class-mark-no"}, warnings: 1,
+	{name: "W-11 default annotation says false", storageClasses: of("d"), want: "snapshot", class: "a.{id}", oursClass: "b.{id}", differs: []string{"D-class-mark-no"}, warnings: 1,
 		classes: []class{{name: "a.{id}", driver: "d.{id}", isDefault: is("false")}, {name: "b.{id}", driver: "d.{id}", isDefault: is("true")}}},
 	{name: "class driver in other letters, by mark", storageClasses: of("d"), want: "error class",
 		classes: []class{{name: "a.{id}", driver: "D.{id}", label: is("x")}}},
@@ -96,30 +96,36 @@ var classRules = []input{
 	{name: "class named by PVC, real driver, Retain", volume: annotated(classNote, bench.ClassRetain), want: "snapshot", class: bench.ClassRetain},
 
 	{name: "TE-8 policy snapshotClass", storageClasses: of("d"), policy: inPolicy("csi: {}", "snapshot", "snapshotClass: policy.{id}"),
-		want: "snapshot", class: "labelled.{id}", differs: []string{"D-policy-class"},
+		want: "snapshot", class: "labelled.{id}", oursClass: "policy.{id}", differs: []string{"D-policy-class"},
 		classes: []class{{name: "labelled.{id}", driver: "d.{id}", label: is("x")}, {name: "policy.{id}", driver: "d.{id}"}}},
 	fromPolicy("none", "", "error class"),
-	fromPolicy("vsc-array-1", "vsc-array-1.{id}", "error class", "D-policy-class"),
-	fromPolicy("vsc-array-2", "vsc-array-2.{id}", "error class", "D-policy-class"),
+	honoured(fromPolicy("vsc-array-1", "vsc-array-1.{id}", "error class"), "vsc-array-1.{id}"),
+	honoured(fromPolicy("vsc-array-2", "vsc-array-2.{id}", "error class"), "vsc-array-2.{id}"),
 	fromPolicy("vsc-other of another driver", "vsc-other.{id}", "error class"),
 	fromPolicy("missing", "non-existent", "error class"),
-	fromPolicy("in capitals", "VSC-ARRAY-1.{id}", "error class", "D-policy-class"),
+	honoured(fromPolicy("in capitals", "VSC-ARRAY-1.{id}", "error class"), "vsc-array-1.{id}"),
 }
 
 // fromPolicy is a row of Velero's table for the policy parameter snapshotClass.
-func fromPolicy(name, parameterClass, want string, differs ...string) input {
+func fromPolicy(name, parameterClass, want string) input {
 	parameter := ""
 	if parameterClass != "" {
 		parameter = "snapshotClass: " + parameterClass
 	}
 	return input{
 		name: "FromVolumePolicy " + name, storageClasses: of("infinibox"), policy: inPolicy("csi: {}", "snapshot", parameter),
-		want: want, differs: differs,
+		want: want,
 		classes: []class{
 			{name: "vsc-array-1.{id}", driver: "infinibox.{id}"}, {name: "vsc-array-2.{id}", driver: "infinibox.{id}"},
 			{name: "vsc-other.{id}", driver: "other.{id}"},
 		},
 	}
+}
+
+// honoured is a row of which ours takes the class that the policy names.
+func honoured(input input, class string) input {
+	input.oursClass, input.differs = class, []string{"D-policy-class"}
+	return input
 }
 
 // behind puts the PV behind another driver than its StorageClass's provisioner.
@@ -138,21 +144,21 @@ func inClass(name string) func(*corev1.PersistentVolume, *corev1.PersistentVolum
 var classDrivers = []input{
 	{name: "W-9 migrated, class of the provisioner only", volume: behind("gone.{id}"), want: "snapshot", class: bench.ClassDelete},
 	{name: "W-10 class of the PV's driver only", storageClasses: []storageClass{{"sc.{id}", "old.{id}"}}, volume: behind("new.{id}"),
-		classes: []class{{name: "new.{id}", driver: "new.{id}"}}, want: "error class", differs: []string{"D-pv-driver"}},
+		classes: []class{{name: "new.{id}", driver: "new.{id}"}}, want: "error class", oursClass: "new.{id}", differs: []string{"D-pv-driver"}},
 	{name: "W-10 classes of both", storageClasses: []storageClass{{"sc.{id}", "old.{id}"}}, volume: behind("new.{id}"),
 		classes: []class{{name: "new.{id}", driver: "new.{id}"}, {name: "old.{id}", driver: "old.{id}"}},
-		want:    "snapshot", class: "old.{id}", differs: []string{"D-pv-driver"}},
+		want:    "snapshot", class: "old.{id}", oursClass: "new.{id}", differs: []string{"D-pv-driver"}},
 	{name: "W-10 backup annotation for the provisioner", storageClasses: []storageClass{{"sc.{id}", "old.{id}"}}, volume: behind("new.{id}"),
 		classes: []class{{name: "a.{id}", driver: "old.{id}"}, {name: "b.{id}", driver: "old.{id}"}},
 		backup:  backupAnnotated(forDriver+"old.{id}", "b.{id}"), want: "snapshot", class: "b.{id}"},
 	{name: "backup annotation, provisioner in capitals", storageClasses: []storageClass{{"sc.{id}", "Old.{id}"}},
 		classes: []class{{name: "a.{id}", driver: "Old.{id}"}, {name: "b.{id}", driver: "Old.{id}"}},
 		backup:  backupAnnotated(forDriver+"old.{id}", "b.{id}"), want: "snapshot", class: "b.{id}"},
-	{name: "W-9 StorageClass empty", volume: inClass(""), want: "error storage class", differs: []string{"D-no-storage-class"}},
-	{name: "W-9 StorageClass deleted", volume: inClass("gone.{id}"), want: "error storage class", differs: []string{"D-no-storage-class"}},
+	{name: "W-9 StorageClass empty", volume: inClass(""), want: "error storage class", oursClass: bench.ClassDelete, differs: []string{"D-no-storage-class"}},
+	{name: "W-9 StorageClass deleted", volume: inClass("gone.{id}"), want: "error storage class", oursClass: bench.ClassDelete, differs: []string{"D-no-storage-class"}},
 	{name: "W-9 StorageClass deleted, driver without class", volume: withVolume(inClass("gone.{id}"), behind("blah.{id}")),
 		want: "error storage class", differs: []string{"D-no-storage-class"}},
-	{name: "R-5 no StorageClass", volume: withoutClass, want: "error storage class", differs: []string{"D-no-storage-class"}},
+	{name: "R-5 no StorageClass", volume: withoutClass, want: "error storage class", oursClass: bench.ClassDelete, differs: []string{"D-no-storage-class"}},
 	{name: "F48 no StorageClass and no CSI volume", volume: withVolume(withoutClass, hostPath), want: "error storage class", differs: []string{"D-no-storage-class"}},
 	{name: "F48 no StorageClass and no volume", volume: withVolume(withoutClass, unbound), want: "error storage class", differs: []string{"D-no-storage-class"}},
 	{name: "R-15 LIST of classes forbidden", between: answered(listsClasses, 1, always, status(403, "Forbidden", "not for you")),

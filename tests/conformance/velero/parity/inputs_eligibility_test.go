@@ -129,7 +129,10 @@ var fsBackup = []input{
 	{name: "TS-9", volume: pvClass("gp2-csi"), want: "snapshot"},
 	{name: "TS-10", volume: pvClass("gp2-csi"), backup: noSnapshots, want: "echo"},
 	{name: "TS-11 PVC without volume, empty policy list", volume: unbound, policy: "version: v1\nvolumePolicies: []\n", want: "error unbound"},
-	// TS-12 to TS-14 are TS-1, TS-5 and TS-1 with and without the pod cache, which is there or not inside the process.
+	// These rows of Velero's tables no call can show: TS-12 to TS-14 are TS-1, TS-5 and TS-1 with and without the pod
+	// cache, which is there or not inside the process, and TH-1 is that it is made once; TN-1 and TN-2 are the constructor
+	// with a failing and a good client factory. And these are of a later release: TF-1 to TF-4, which PVCs of a group the
+	// policy leaves, and TD-1 to TD-4, the fields of a DataUpload; ours refuses both (D-group, D-data-movement).
 	{name: "TS-15", volume: pvClass("gp2-csi"), backup: fsByDefault, pods: mounts, want: "echo"},
 	{name: "TS-16", volume: pvClass("gp2-csi"), backup: all(fsByDefault, snapshotsUnset), pods: mounts, want: "echo"},
 	{name: "7.4 snapshotVolumes unset", backup: snapshotsUnset, want: "snapshot"},

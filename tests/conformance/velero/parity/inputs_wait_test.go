@@ -34,8 +34,8 @@ var waits = []input{
 		backup:   backupAnnotated("velero-plugin-csi-fastpoll/early-window", "2s")},
 	{name: "F22 empty handle", storageClasses: of("d"), classes: onlyClass, handling: &handling{handle: is("")},
 		backup: timeout(1500 * time.Millisecond), want: "snapshot", differs: []string{"D-empty-handle"}},
-	{name: "W-2 handle after the timeout, inside the early phase", storageClasses: of("d"), classes: onlyClass, handling: &handling{after: 3 * time.Second},
-		backup: timeout(1500 * time.Millisecond), want: "snapshot", differs: []string{"D-one-deadline"}},
+	{name: "W-2 handle after the timeout, inside the early phase", storageClasses: of("d"), classes: onlyClass, handling: &handling{after: 2 * time.Second},
+		backup: timeout(500 * time.Millisecond), want: "snapshot", differs: []string{"D-one-deadline"}},
 	{name: "timeout of 1 ms, early phase on", backup: timeout(time.Millisecond), storage: &bench.Behaviour{Latency: 1300 * time.Millisecond}, want: "snapshot", differs: []string{"D-one-deadline"}},
 	{name: "timeout 0, early phase on", backup: timeout(0), want: "snapshot"},
 	{name: "F04 timeout 0, early phase off", backup: timeout(0), slow: true, want: "error gone", differs: []string{"D-timeout-zero"}},
@@ -69,7 +69,23 @@ func removeSnapshot(when func(snapshotv1.VolumeSnapshot, bench.State) bool) func
 
 func hasContent(_ snapshotv1.VolumeSnapshot, state bench.State) bool { return len(state.Contents) > 0 }
 
-// timeouts end without a handle. The early phase is off, since the built-in adds it to every timeout.
+// failsSoon is a driver that hangs so far, and that fails a second after the VolumeSnapshot.
+func failsSoon(code codes.Code, message string) func(*side) error {
+	return func(s *side) error {
+		if _, err := s.appears(func(snapshotv1.VolumeSnapshot, bench.State) bool { return true }); err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+		return b.Driver.Behave(s.namespace+"/", bench.Behaviour{Failures: -1, Code: uint32(code), Message: message})
+	}
+}
+
+// erred is a timeout that leaves two looks, after 5 s and 10 s, to see an error. The error itself must come after the
+// first look, which is at once, or ours would warn of one that lasts 10 s.
+var erred = timeout(12 * time.Second)
+
+// timeouts end without a handle. The early phase is off, since the built-in adds it to every timeout. None is a multiple
+// of 5 s: the built-in looks then, and a request that the timeout cuts off is another error.
 var timeouts = []input{
 	{name: "TE-3 nobody reconciles, 20 ms", slow: true, backup: timeout(20 * time.Millisecond), prepare: nobodyBinds, want: "error timeout"},
 	{name: "timeout nobody reconciles, 1 s", slow: true, backup: timeout(time.Second), prepare: nobodyBinds, want: "error timeout", says: []string{"1s"}},
@@ -78,34 +94,36 @@ var timeouts = []input{
 	{name: "timeout the storage is too slow", slow: true, backup: timeout(time.Second), storage: &bench.Behaviour{Latency: 2 * time.Second}, want: "error timeout", says: []string{bench.DriverName}},
 	{name: "timeout the storage is too slow, Retain", slow: true, backup: timeout(time.Second), storage: &bench.Behaviour{Latency: 2 * time.Second},
 		volume: annotated(classNote, bench.ClassRetain), want: "error timeout"},
-	{name: "timeout with content error", slow: true, backup: timeout(6 * time.Second), storageClasses: of("d"), classes: onlyClass,
-		handling: &handling{failed: true, message: is("the array has no space")}, want: "error timeout", says: []string{"the array has no space"}},
-	{name: "F14 timeout with a long content error", slow: true, backup: timeout(6 * time.Second), storageClasses: of("d"), classes: onlyClass,
-		handling: &handling{failed: true, message: is("first line\nsecond \"line\" " + strings.Repeat("x", 3000))}, want: "error timeout", says: []string{"first line"}},
-	{name: "timeout with an error of the driver", slow: true, backup: timeout(6 * time.Second),
-		storage: &bench.Behaviour{Failures: -1, Code: uint32(codes.Internal), Message: "too many snapshots"}, want: "error timeout", says: []string{"too many snapshots"}},
+	{name: "timeout with content error", slow: true, backup: erred, storageClasses: of("d"), classes: onlyClass,
+		handling: &handling{after: time.Second, failed: true, message: is("the array has no space")}, want: "error timeout", says: []string{"the array has no space"}},
+	{name: "F14 timeout with a long content error", slow: true, backup: erred, storageClasses: of("d"), classes: onlyClass,
+		handling: &handling{after: time.Second, failed: true, message: is("first line\nsecond \"line\" " + strings.Repeat("x", 3000))}, want: "error timeout", says: []string{"first line"}},
+	{name: "timeout with an error of the driver", slow: true, backup: erred,
+		storage: &bench.Behaviour{Hang: true}, meanwhile: failsSoon(codes.Internal, "too many snapshots"), want: "error timeout", says: []string{"too many snapshots"}},
 	{name: "F38 class deleted before the create", slow: true, backup: timeout(time.Second), want: "error timeout",
 		storageClasses: []storageClass{{"sc.{namespace}", "d.{namespace}"}}, classes: []class{{name: "d.{namespace}", driver: "d.{namespace}"}},
 		says: []string{"d.NAMESPACE"}, between: first(createsSnapshot, func(s *side) error {
 			return b.Snapshots.SnapshotV1().VolumeSnapshotClasses().Delete(s.ctx, s.expand("d.{namespace}"), metav1.DeleteOptions{})
 		})},
-	{name: "W-8 content error without message", storageClasses: of("d"), classes: onlyClass, handling: &handling{failed: true},
+	{name: "TW-4 W-8 content error without message", storageClasses: of("d"), classes: onlyClass, handling: &handling{failed: true},
 		backup: timeout(2 * time.Second), want: "error panic", differs: []string{"D-nameless-error"}},
 	{name: "S-4 PV without claimRef", slow: true, backup: all(fsByDefault, timeout(time.Second)), pods: mounts, want: "error timeout",
 		volume: func(pv *corev1.PersistentVolume, _ *corev1.PersistentVolumeClaim) { pv.Spec.ClaimRef = nil }},
-	{name: "F24 VolumeSnapshot deleted before it is bound", prepare: nobodyBinds, meanwhile: removeSnapshot(func(snapshotv1.VolumeSnapshot, bench.State) bool { return true }), want: "error gone"},
+	{name: "TW-3 F24 VolumeSnapshot deleted before it is bound", prepare: nobodyBinds, meanwhile: removeSnapshot(func(snapshotv1.VolumeSnapshot, bench.State) bool { return true }), want: "error gone"},
 	{name: "F24 VolumeSnapshot deleted while the storage works", storageClasses: of("d"), classes: onlyClass, handling: never, meanwhile: removeSnapshot(hasContent), want: "error gone"},
-	{name: "F24 content deleted while the storage works", slow: true, backup: timeout(2 * time.Second), storageClasses: of("d"), classes: onlyClass, handling: never,
+	{name: "F24 content deleted while the storage works", slow: true, backup: timeout(9 * time.Second), storageClasses: of("d"), classes: onlyClass, handling: never,
 		want: "error timeout", differs: []string{"D-content-deleted"}, meanwhile: func(s *side) error {
-			found, err := s.appears(func(snapshot snapshotv1.VolumeSnapshot, _ bench.State) bool {
-				return snapshot.Status != nil && snapshot.Status.BoundVolumeSnapshotContentName != nil
+			// Without its finalizer the content would be gone at once, and not only marked.
+			found, err := s.appears(func(snapshot snapshotv1.VolumeSnapshot, state bench.State) bool {
+				return snapshot.Status != nil && snapshot.Status.BoundVolumeSnapshotContentName != nil &&
+					len(state.Contents) > 0 && len(state.Contents[0].Finalizers) > 0
 			})
 			if err != nil {
 				return err
 			}
 			return b.Snapshots.SnapshotV1().VolumeSnapshotContents().Delete(s.ctx, *found.Status.BoundVolumeSnapshotContentName, metav1.DeleteOptions{})
 		}},
-	{name: "TW-2 bound to a content that does not exist", slow: true, backup: timeout(6 * time.Second), prepare: nobodyBinds, want: "error gone",
+	{name: "TW-2 bound to a content that does not exist", slow: true, backup: timeout(11 * time.Second), prepare: nobodyBinds, want: "error gone",
 		meanwhile: func(s *side) error {
 			found, err := s.appears(func(snapshotv1.VolumeSnapshot, bench.State) bool { return true })
 			if err != nil {

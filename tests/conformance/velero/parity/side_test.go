@@ -104,9 +104,9 @@ func (s *side) execute() error {
 
 const (
 	// patience is how long what is going away may take; nobody waits that long for what stays.
-	patience = 20 * time.Second
+	patience = time.Minute
 	// still is how long nothing may have changed before something counts as left behind.
-	still = 2 * time.Second
+	still = 5 * time.Second
 )
 
 // settle waits until controllers and sidecars have nothing to do any more: after a success that is at once, after a

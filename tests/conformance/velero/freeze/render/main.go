@@ -51,6 +51,9 @@ func render(path, out, readme string) error {
 		}
 		files[readme] = []byte(replaced)
 	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
 	for name, content := range files {
 		if err := os.WriteFile(name, content, 0o644); err != nil {
 			return err
