@@ -19,8 +19,8 @@ func TestAPIServerRestarts(t *testing.T) {
 		one.application(bench.Application{Volumes: bench.Volumes(1)})
 		one.behave(bench.Behaviour{Hang: true})
 	}
-	s.starts(s.backup("api-restarts", s.policy()))
-	builtin.starts(builtin.backup("api-restarts-builtin", ""))
+	s.create(s.backup("api-restarts", bench.Policy()))
+	builtin.create(builtin.backup("api-restarts-builtin", ""))
 	s.driverIsCalled(1)
 	builtin.driverIsCalled(1)
 
@@ -57,7 +57,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	if cut := saying(ours(logLines(archive.Log)), "the storage has cut the snapshot"); len(cut) != 1 {
 		t.Errorf("our Execute did not survive: %s", archive.Log)
 	}
-	if found := len(archive.Of("volumesnapshotcontents.snapshot.storage.k8s.io")); found != 1 {
+	if found := len(archive.Of(volumeSnapshotContents)); found != 1 {
 		t.Errorf("%d contents in the archive, 1 wanted", found)
 	}
 	s.leavesOnly(1, leftoverLimit)

@@ -30,7 +30,7 @@ func TestVeleroCommand(t *testing.T) {
 
 	t.Run("clean", func(t *testing.T) {
 		s := s.in(t)
-		done, archive := s.run(s.backup("command-clean", s.policy()), velerov1.BackupPhaseCompleted)
+		done, archive := s.run(s.backup("command-clean", bench.Policy()), velerov1.BackupPhaseCompleted)
 		s.counts(done, archive, 0, 0)
 		s.shows(archive, "command-clean", "Completed", "CSI Snapshots:", s.namespace+"/data-0:", "Snapshot Content Name:")
 		s.leavesOnly(1, leftoverLimit)
@@ -38,7 +38,7 @@ func TestVeleroCommand(t *testing.T) {
 
 	t.Run("warning", func(t *testing.T) {
 		s := s.in(t)
-		backup := s.backup("command-warning", s.policy())
+		backup := s.backup("command-warning", bench.Policy())
 		backup.Annotations = map[string]string{"velero-plugin-csi-fastpoll/early-window": "ten"}
 		done, archive := s.run(backup, velerov1.BackupPhaseCompleted)
 		s.counts(done, archive, 1, 0)
@@ -52,7 +52,7 @@ func TestVeleroCommand(t *testing.T) {
 		s := s.in(t)
 		before := s.state().Storage.Calls[bench.Handle(s.namespace, "data-0")]
 		s.behave(bench.Behaviour{Hang: true})
-		s.starts(s.backup("command-error", s.policy()))
+		s.create(s.backup("command-error", bench.Policy()))
 		s.becomes(30*time.Second, "driver called", func(state bench.State) bool {
 			return state.Storage.Calls[bench.Handle(s.namespace, "data-0")] > before
 		})

@@ -31,7 +31,7 @@ func TestItemBlockWorkers(t *testing.T) {
 		s.application(bench.Application{Name: name, Volumes: []bench.Volume{{Name: "shared"}}})
 	}
 	s.behave(bench.Behaviour{Hang: true})
-	backup := s.backup(s.unique("workers"), s.policy())
+	backup := s.backup(s.unique("workers"), bench.Policy())
 	s.create(backup)
 	s.inFlight(atOnce, func(volume string, calls int) bool { return calls > 0 }, s.namespace)
 	s.behave(bench.Behaviour{})
@@ -56,7 +56,7 @@ func TestConcurrentBackups(t *testing.T) {
 		each.application(bench.Application{Volumes: bench.Volumes(2)})
 		each.behave(bench.Behaviour{Hang: true})
 		t.Cleanup(func() { each.behave(bench.Behaviour{}) })
-		backups[each] = each.backup(each.unique("same"), each.policy())
+		backups[each] = each.backup(each.unique("same"), bench.Policy())
 	}
 	for _, backup := range backups {
 		s.create(backup)
@@ -83,7 +83,7 @@ func TestSameNamespaceAtOnce(t *testing.T) {
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	claims := []string{"data-0", "data-1"}
 	s.behave(bench.Behaviour{Hang: true})
-	backups := map[*setting]*velerov1.Backup{s: s.backup(s.unique("one"), s.policy()), beside: beside.backup(s.unique("other"), s.policy())}
+	backups := map[*setting]*velerov1.Backup{s: s.backup(s.unique("one"), bench.Policy()), beside: beside.backup(s.unique("other"), bench.Policy())}
 	for each, backup := range backups {
 		each.create(backup)
 	}
@@ -99,6 +99,7 @@ func TestSameNamespaceAtOnce(t *testing.T) {
 	s.left(s.namespace, all...)
 }
 
+// create creates a Backup and does not wait for its end.
 func (s *setting) create(backup *velerov1.Backup) {
 	s.Helper()
 	if err := s.velero.Client.Create(s.ctx, backup); err != nil {

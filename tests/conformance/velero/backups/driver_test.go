@@ -28,7 +28,7 @@ func TestDriverHangs(t *testing.T) {
 		}
 	}
 	t.Cleanup(release)
-	backup := s.backup("hangs", s.policy())
+	backup := s.backup("hangs", bench.Policy())
 	backup.Spec.CSISnapshotTimeout.Duration = 3 * time.Second
 
 	done, archive := s.run(backup, velerov1.BackupPhasePartiallyFailed)
@@ -63,7 +63,7 @@ func TestDriverHangs(t *testing.T) {
 			t.Errorf("PVC %s in the archive: %v, wanted %v", volume, found, wanted)
 		}
 	}
-	if found := len(archive.Of("volumesnapshots.snapshot.storage.k8s.io")); found != 1 {
+	if found := len(archive.Of(volumeSnapshots)); found != 1 {
 		t.Errorf("%d VolumeSnapshots in the archive, 1 wanted", found)
 	}
 
@@ -88,7 +88,7 @@ func TestDriverHeals(t *testing.T) {
 			s.application(bench.Application{Volumes: bench.Volumes(1)})
 			s.behave(bench.Behaviour{Failures: one.failures, Code: uint32(codes.Internal), Message: "the array is busy"})
 
-			done, archive := s.run(s.backup("heals-"+one.name, s.policy()), velerov1.BackupPhaseCompleted)
+			done, archive := s.run(s.backup("heals-"+one.name, bench.Policy()), velerov1.BackupPhaseCompleted)
 
 			s.thawed(1)
 			s.counts(done, archive, one.warnings, 0)
@@ -98,7 +98,7 @@ func TestDriverHeals(t *testing.T) {
 			if calls := s.state().Storage.Calls[bench.Handle(s.namespace, "data-0")]; calls <= one.failures {
 				t.Errorf("CreateSnapshot was called %d times, the failures were not used up", calls)
 			}
-			if done.Status.CSIVolumeSnapshotsCompleted != 1 || len(archive.Of("volumesnapshotcontents.snapshot.storage.k8s.io")) != 1 {
+			if done.Status.CSIVolumeSnapshotsCompleted != 1 || len(archive.Of(volumeSnapshotContents)) != 1 {
 				t.Errorf("the snapshot is not in the backup: %+v", done.Status)
 			}
 			s.leavesOnly(1, leftoverLimit)

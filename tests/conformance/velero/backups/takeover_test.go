@@ -18,28 +18,28 @@ const takeOver = "velero-plugin-csi-fastpoll/take-over"
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	const echoed = "Velero has taken this PVC already"
-	anotherDriver := strings.Replace(policy("skip", true), bench.DriverName, "other", 1)
+	anotherDriver := strings.Replace(bench.ActionPolicy("skip", true), bench.DriverName, "other", 1)
 	decide(t,
-		decision{name: "skip-naming-us", policy: policy("skip", true), who: us},
-		decision{name: "custom-naming-us", policy: policy("custom", true), since: "1.18.1", who: us},
+		decision{name: "skip-naming-us", policy: bench.ActionPolicy("skip", true), who: us},
+		decision{name: "custom-naming-us", policy: bench.ActionPolicy("custom", true), since: "1.18.1", who: us},
 		decision{name: "annotation", withoutVolumes: true, annotated: "true", who: us},
 		decision{name: "annotation-and-another-driver", policy: anotherDriver, withoutVolumes: true, annotated: "true", who: us},
 		decision{name: "no-policy", who: builtIn, leaves: echoed},
 		decision{name: "annotation-alone", annotated: "true", who: builtIn, leaves: echoed},
-		decision{name: "snapshot", policy: policy("snapshot", false), who: builtIn, leaves: echoed},
-		decision{name: "snapshot-without-volumes", policy: policy("snapshot", false), withoutVolumes: true, who: builtIn, leaves: echoed},
+		decision{name: "snapshot", policy: bench.ActionPolicy("snapshot", false), who: builtIn, leaves: echoed},
+		decision{name: "snapshot-without-volumes", policy: bench.ActionPolicy("snapshot", false), withoutVolumes: true, who: builtIn, leaves: echoed},
 	)
 }
 
 // What nobody takes is not taken by us either, and what may be a mistake is one warning per backup.
 func TestLeftAlone(t *testing.T) {
 	t.Parallel()
-	misspelt := strings.Replace(policy("custom", true), "fastpoll\n", "fastpol\n", 1)
+	misspelt := strings.Replace(bench.ActionPolicy("custom", true), "fastpoll\n", "fastpol\n", 1)
 	decide(t,
-		decision{name: "skip", policy: policy("skip", false), leaves: "a volume policy has action skip"},
+		decision{name: "skip", policy: bench.ActionPolicy("skip", false), leaves: "a volume policy has action skip"},
 		decision{name: "without-volumes", withoutVolumes: true, leaves: "the backup has snapshotVolumes: false"},
 		decision{name: "annotation-yes", withoutVolumes: true, annotated: "yes", leaves: "hands its PVCs to this plugin", warns: true},
-		decision{name: "custom-alone", policy: policy("custom", false), since: "1.18.1", leaves: "names no handler", warns: true},
+		decision{name: "custom-alone", policy: bench.ActionPolicy("custom", false), since: "1.18.1", leaves: "names no handler", warns: true},
 		decision{name: "custom-almost", policy: misspelt, since: "1.18.1", leaves: "does not name it", warns: true},
 	)
 }
@@ -104,7 +104,7 @@ func TestCustomBeforeItExists(t *testing.T) {
 	}
 	s := set(t, bench.Install{Env: quick})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
-	done, err := s.velero.Run(s.ctx, s.backup(s.unique("custom"), policy("custom", true)))
+	done, err := s.velero.Run(s.ctx, s.backup(s.unique("custom"), bench.ActionPolicy("custom", true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestWithoutCSIFeature(t *testing.T) {
 	s := set(t, bench.Install{Env: quick, Arguments: []string{"--features="}})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	const warning = "Velero runs without --features=EnableCSI"
-	for name, text := range map[string]string{"policy": s.policy(), "no-policy": ""} {
+	for name, text := range map[string]string{"policy": bench.Policy(), "no-policy": ""} {
 		s.untouched(s.completed(s.backup(s.unique(name), text)), warning)
 		s.left(s.namespace)
 	}
@@ -134,12 +134,12 @@ func TestGlobalPolicy(t *testing.T) {
 		t.Skip("Velero has global volume policies from 1.18.3 on")
 	}
 	flag := "--global-backup-volume-policies-configmap=everywhere"
-	s := set(t, bench.Install{Env: quick, Arguments: []string{flag}, Policies: map[string]string{"everywhere": policy("custom", true)}})
+	s := set(t, bench.Install{Env: quick, Arguments: []string{flag}, Policies: map[string]string{"everywhere": bench.ActionPolicy("custom", true)}})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	byGlobal := s.completed(s.backup(s.unique("global"), ""))
 	handles := slices.Collect(maps.Values(s.taken(byGlobal, us, s.namespace, "data-0", "data-1")))
 	s.left(s.namespace, handles...)
-	byOwn := s.completed(s.backup(s.unique("own"), policy("snapshot", false)))
+	byOwn := s.completed(s.backup(s.unique("own"), bench.ActionPolicy("snapshot", false)))
 	handles = slices.AppendSeq(handles, maps.Values(s.taken(byOwn, builtIn, s.namespace, "data-0", "data-1")))
 	s.left(s.namespace, handles...)
 
