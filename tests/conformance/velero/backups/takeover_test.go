@@ -1,6 +1,7 @@
 package backups
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -143,9 +144,20 @@ func TestGlobalPolicy(t *testing.T) {
 	handles = slices.AppendSeq(handles, maps.Values(s.taken(byOwn, builtIn, s.namespace, "data-0", "data-1")))
 	s.left(s.namespace, handles...)
 
-	if other, err := b.InstallVelero(s.ctx, "GlobalPolicy-missing", bench.Install{Arguments: []string{flag}}); err == nil {
-		t.Error("the server starts without its global policy")
-		other.Stop()
+	missing, err := b.InstallVelero(s.ctx, "GlobalPolicy-missing", bench.Install{Arguments: []string{flag}})
+	if err == nil {
+		missing.Stop()
+		t.Fatal("the server starts without its global policy")
+	}
+	if !errors.Is(err, bench.ErrServerExited) {
+		t.Fatalf("wanted a server that does not start: %v", err)
+	}
+	log, err := missing.ServerLog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wanted := "ConfigMap " + missing.Namespace + "/everywhere"; !strings.Contains(log, wanted) {
+		t.Errorf("%q is not in the server's log:\n%s", wanted, log)
 	}
 }
 

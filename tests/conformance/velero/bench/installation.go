@@ -44,6 +44,9 @@ type Install struct {
 	Policies map[string]string
 }
 
+// ErrServerExited is that a server has ended by itself.
+var ErrServerExited = errors.New("the server has exited")
+
 // Velero is an installation: a namespace with a location, and a server process with a plugin folder. Several live
 // beside each other in one cluster, as far apart as namespaces are.
 type Velero struct {
@@ -89,13 +92,19 @@ func (b *Bench) applyVeleroCRDs(ctx context.Context) error {
 	})
 }
 
-// InstallVelero starts a server in a namespace of its own and returns when its location is Available.
-func (b *Bench) InstallVelero(ctx context.Context, name string, how Install) (*Velero, error) {
+// InstallVelero starts a server in a namespace of its own and returns when its location is Available. On an error
+// nothing of it runs any more; of a server that was started the installation is returned as well, for its log.
+func (b *Bench) InstallVelero(ctx context.Context, name string, how Install) (_ *Velero, err error) {
 	namespace, err := b.Namespace(ctx, "velero-"+name)
 	if err != nil {
 		return nil, err
 	}
 	v := &Velero{Namespace: namespace, User: namespace, bench: b, how: how, dir: filepath.Join(b.Dir, namespace)}
+	defer func() {
+		if err != nil {
+			v.Stop()
+		}
+	}()
 	if v.kubeconfig, err = b.Kubeconfig(v.User, "system:masters"); err != nil {
 		return nil, err
 	}
@@ -202,7 +211,11 @@ func (v *Velero) createDeployment(ctx context.Context) error {
 func (v *Velero) store() string { return filepath.Join(v.dir, "store") }
 
 // Start starts the server; after Kill it is the restart that Kubernetes would do.
-func (v *Velero) Start() error {
+func (v *Velero) Start() (err error) {
+	if v.server != nil {
+		// A container begins when nothing of the one before runs any more.
+		v.stopServer()
+	}
 	metrics, err := freePort()
 	if err != nil {
 		return err
@@ -258,7 +271,7 @@ func (v *Velero) WaitForLocation(ctx context.Context) error {
 		return err == nil && location.Status.Phase == velerov1.BackupStorageLocationPhaseAvailable, fmt.Sprint(err, location.Status)
 	})
 	if !v.server.alive() {
-		return fmt.Errorf("the server in %s has exited, see %s.log", v.Namespace, v.Namespace)
+		return fmt.Errorf("%w, see %s.log", ErrServerExited, v.Namespace)
 	}
 	return err
 }
@@ -269,8 +282,17 @@ func (v *Velero) Kill() { v.server.kill() }
 
 // Stop ends the server as Kubernetes does at a roll-out, and whatever plugin is left of it.
 func (v *Velero) Stop() {
+	if v.server != nil {
+		v.stopServer()
+	}
+	if v.files != nil {
+		_ = v.files.Close()
+	}
+}
+
+func (v *Velero) stopServer() {
 	v.server.stop(3 * time.Second)
-	_ = v.files.Close()
+	v.bench.forget(v.server)
 }
 
 // ServerLog is everything that the server and its plugins have logged.
