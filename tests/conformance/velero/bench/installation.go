@@ -83,13 +83,17 @@ func (b *Bench) applyVeleroCRDs(ctx context.Context) error {
 			return fmt.Errorf("CRD %s: %w", object.GetName(), err)
 		}
 	}
-	return Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err = Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
 		resources, err := b.Kube.Discovery().ServerResourcesForGroupVersion("velero.io/v1")
 		if err != nil {
 			return false, err.Error()
 		}
 		return len(resources.APIResources) >= 10, fmt.Sprint(len(resources.APIResources), " kinds")
 	})
+	if err != nil {
+		return fmt.Errorf("discovery of velero.io/v1: %w", err)
+	}
+	return nil
 }
 
 // InstallVelero starts a server in a namespace of its own and returns when its location is Available. On an error
@@ -216,17 +220,10 @@ func (v *Velero) Start() (err error) {
 		// A container begins when nothing of the one before runs any more.
 		v.stopServer()
 	}
-	metrics, err := freePort()
-	if err != nil {
-		return err
-	}
-	profiler, err := freePort()
-	if err != nil {
-		return err
-	}
 	arguments := append([]string{"server", "--features=EnableCSI",
 		"--kubeconfig=" + v.kubeconfig, "--namespace=" + v.Namespace, "--plugin-dir=" + filepath.Join(v.dir, "plugins"),
-		fmt.Sprintf("--metrics-address=127.0.0.1:%d", metrics), fmt.Sprintf("--profiler-address=127.0.0.1:%d", profiler),
+		// Nobody asks there; the kernel chooses the ports.
+		"--metrics-address=127.0.0.1:0", "--profiler-address=127.0.0.1:0",
 		// How long the phases after the backup take is not what is looked at here.
 		"--item-operation-sync-frequency=1s",
 		"--client-qps=200", "--client-burst=400", "--log-level=debug"}, v.how.Arguments...)
@@ -273,7 +270,10 @@ func (v *Velero) WaitForLocation(ctx context.Context) error {
 	if !v.server.alive() {
 		return fmt.Errorf("%w, see %s.log", ErrServerExited, v.Namespace)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("location %s/%s is not Available: %w", v.Namespace, LocationName, err)
+	}
+	return nil
 }
 
 // Kill is SIGKILL for the server alone, as the kernel does when memory is short; its plugins see what becomes of
