@@ -59,42 +59,54 @@ type decision struct {
 	warns  bool
 }
 
-// decide runs the backups of one application one after the other.
+// decide runs the backups of one application one after the other, up to the first that goes wrong: the snapshots of
+// each are still there in the next one.
 func decide(t *testing.T, decisions ...decision) {
-	s := set(t, bench.Install{Env: quick})
-	s.application(bench.Application{Volumes: bench.Volumes(2)})
+	installed := set(t, bench.Install{Env: quick})
+	installed.application(bench.Application{Volumes: bench.Volumes(2)})
 	var handles []string
 	for _, c := range decisions {
-		if c.since != "" && !bench.VeleroAtLeast(c.since) {
-			t.Logf("%s: Velero has no action custom before %s", c.name, c.since)
-			continue
-		}
-		backup := s.backup(s.unique(c.name), c.policy)
-		if c.withoutVolumes {
-			no := false
-			backup.Spec.SnapshotVolumes = &no
-		}
-		if c.annotated != "" {
-			backup.Annotations = map[string]string{takeOver: c.annotated}
-		}
-		done := s.completed(backup)
-		switch {
-		case c.who != "":
-			handles = slices.AppendSeq(handles, maps.Values(s.taken(done, c.who, s.namespace, "data-0", "data-1")))
-		case c.warns:
-			s.untouched(done, c.leaves)
-		default:
-			s.untouched(done, "")
-		}
-		s.left(s.namespace, handles...)
-		wanted := 0
-		if c.leaves != "" {
-			wanted = 2
-		}
-		if said := done.lines("leaving the PVC alone"); len(said) != wanted || wanted > 0 && !strings.Contains(said[0], c.leaves) {
-			t.Errorf("%s: wanted %d lines with %q, the plugin said %q", c.name, wanted, c.leaves, said)
+		right := t.Run(c.name, func(t *testing.T) {
+			if c.since != "" && !bench.VeleroAtLeast(c.since) {
+				t.Skipf("Velero has no action custom before %s", c.since)
+			}
+			handles = installed.in(t).decides(c, handles)
+		})
+		if !right {
+			return
 		}
 	}
+}
+
+// decides runs one backup and returns the handles of all snapshots so far.
+func (s *setting) decides(c decision, handles []string) []string {
+	s.Helper()
+	backup := s.backup(s.unique(c.name), c.policy)
+	if c.withoutVolumes {
+		no := false
+		backup.Spec.SnapshotVolumes = &no
+	}
+	if c.annotated != "" {
+		backup.Annotations = map[string]string{takeOver: c.annotated}
+	}
+	done := s.completed(backup)
+	switch {
+	case c.who != "":
+		handles = slices.AppendSeq(handles, maps.Values(s.taken(done, c.who, s.namespace, "data-0", "data-1")))
+	case c.warns:
+		s.untouched(done, c.leaves)
+	default:
+		s.untouched(done, "")
+	}
+	s.left(s.namespace, handles...)
+	wanted := 0
+	if c.leaves != "" {
+		wanted = 2
+	}
+	if said := done.lines("leaving the PVC alone"); len(said) != wanted || wanted > 0 && !strings.Contains(said[0], c.leaves) {
+		s.Errorf("wanted %d lines with %q, the plugin said %q", wanted, c.leaves, said)
+	}
+	return handles
 }
 
 // Velero before 1.18.1 does not know custom and refuses the backup (README, way 1).
