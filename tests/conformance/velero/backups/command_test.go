@@ -20,12 +20,14 @@ func TestVeleroCommand(t *testing.T) {
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 
 	var listed bool
-	for _, line := range strings.Split(s.command("plugin", "get"), "\n") {
+	// After 5 s it would print an error and end as if all were well.
+	plugins := s.command("plugin", "get", "--timeout=1m")
+	for _, line := range strings.Split(plugins, "\n") {
 		fields := strings.Fields(line)
 		listed = listed || len(fields) == 2 && fields[0] == "velero-plugin-csi-fastpoll/pvc-backupper" && fields[1] == "BackupItemActionV2"
 	}
 	if !listed {
-		t.Errorf("not listed as BackupItemActionV2")
+		t.Errorf("not listed as BackupItemActionV2:\n%s", plugins)
 	}
 
 	t.Run("clean", func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestBackupObjectDeletedWhileRunning(t *testing.T) {
 	s.behave(bench.Behaviour{})
 
 	s.serverSays("Initial backup processing complete")
-	s.pluginsEnd(10 * time.Second)
+	s.pluginsEnd(30 * time.Second)
 	s.thawed(1)
 	archive, err := s.velero.Archive("object-deleted")
 	if err != nil {

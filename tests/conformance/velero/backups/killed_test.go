@@ -26,7 +26,7 @@ func TestServerKilled(t *testing.T) {
 
 	s.velero.Kill()
 
-	s.pluginsEnd(10 * time.Second)
+	s.pluginsEnd(30 * time.Second)
 	for _, one := range s.labelled() {
 		if one.DeletionTimestamp == nil {
 			t.Errorf("VolumeSnapshot %s was not taken back", one.Name)
