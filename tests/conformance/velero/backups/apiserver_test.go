@@ -4,13 +4,12 @@ import (
 	"testing"
 	"time"
 
-	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
-
 	"velero-plugin-csi-fastpoll.test/velero/bench"
 )
 
-// The API server is killed in the window and comes back. Our Execute waits it out and the snapshot is in the backup;
-// what Velero makes of its own failed requests is its own affair. The built-in in the same trouble is only told (W-3).
+// The API server is killed in the window and comes back. Our Execute waits it out without a complaint, the snapshot is
+// in the backup and nothing else is left. The phase is only told, since Velero's own requests fail as well and what it
+// makes of them is its own affair; and so is the built-in in the same trouble (W-3).
 // Not parallel: every other test needs the API server.
 func TestAPIServerRestarts(t *testing.T) {
 	s := set(t, bench.Install{})
@@ -19,8 +18,8 @@ func TestAPIServerRestarts(t *testing.T) {
 		one.application(bench.Application{Volumes: bench.Volumes(1)})
 		one.behave(bench.Behaviour{Hang: true})
 	}
-	s.starts(s.backup("api-restarts", s.policy()))
-	builtin.starts(builtin.backup("api-restarts-builtin", ""))
+	s.create(s.backup("api-restarts", bench.Policy()))
+	builtin.create(builtin.backup("api-restarts-builtin", ""))
 	s.driverIsCalled(1)
 	builtin.driverIsCalled(1)
 
@@ -49,15 +48,12 @@ func TestAPIServerRestarts(t *testing.T) {
 		t.Fatalf("%v, with status %+v", err, done.Status)
 	}
 	t.Logf("Velero with us: %s, warnings %q, errors %q", done.Status.Phase, archive.Warnings, archive.Errors)
-	if done.Status.Phase != velerov1.BackupPhaseCompleted {
-		t.Errorf("the backup is %s, wanted Completed: %+v", done.Status.Phase, done.Status)
-	}
 	s.counts(done, archive, 0, 0)
 	s.thawed(1)
 	if cut := saying(ours(logLines(archive.Log)), "the storage has cut the snapshot"); len(cut) != 1 {
 		t.Errorf("our Execute did not survive: %s", archive.Log)
 	}
-	if found := len(archive.Of("volumesnapshotcontents.snapshot.storage.k8s.io")); found != 1 {
+	if found := len(archive.Of(volumeSnapshotContents)); found != 1 {
 		t.Errorf("%d contents in the archive, 1 wanted", found)
 	}
 	s.leavesOnly(1, leftoverLimit)

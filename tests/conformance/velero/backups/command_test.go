@@ -20,17 +20,19 @@ func TestVeleroCommand(t *testing.T) {
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 
 	var listed bool
-	for _, line := range strings.Split(s.command("plugin", "get"), "\n") {
+	// After 5 s it would print an error and end as if all were well.
+	plugins := s.command("plugin", "get", "--timeout=1m")
+	for _, line := range strings.Split(plugins, "\n") {
 		fields := strings.Fields(line)
 		listed = listed || len(fields) == 2 && fields[0] == "velero-plugin-csi-fastpoll/pvc-backupper" && fields[1] == "BackupItemActionV2"
 	}
 	if !listed {
-		t.Errorf("not listed as BackupItemActionV2")
+		t.Errorf("not listed as BackupItemActionV2:\n%s", plugins)
 	}
 
 	t.Run("clean", func(t *testing.T) {
 		s := s.in(t)
-		done, archive := s.run(s.backup("command-clean", s.policy()), velerov1.BackupPhaseCompleted)
+		done, archive := s.run(s.backup("command-clean", bench.Policy()), velerov1.BackupPhaseCompleted)
 		s.counts(done, archive, 0, 0)
 		s.shows(archive, "command-clean", "Completed", "CSI Snapshots:", s.namespace+"/data-0:", "Snapshot Content Name:")
 		s.leavesOnly(1, leftoverLimit)
@@ -38,7 +40,7 @@ func TestVeleroCommand(t *testing.T) {
 
 	t.Run("warning", func(t *testing.T) {
 		s := s.in(t)
-		backup := s.backup("command-warning", s.policy())
+		backup := s.backup("command-warning", bench.Policy())
 		backup.Annotations = map[string]string{"velero-plugin-csi-fastpoll/early-window": "ten"}
 		done, archive := s.run(backup, velerov1.BackupPhaseCompleted)
 		s.counts(done, archive, 1, 0)
@@ -52,7 +54,7 @@ func TestVeleroCommand(t *testing.T) {
 		s := s.in(t)
 		before := s.state().Storage.Calls[bench.Handle(s.namespace, "data-0")]
 		s.behave(bench.Behaviour{Hang: true})
-		s.starts(s.backup("command-error", s.policy()))
+		s.create(s.backup("command-error", bench.Policy()))
 		s.becomes(30*time.Second, "driver called", func(state bench.State) bool {
 			return state.Storage.Calls[bench.Handle(s.namespace, "data-0")] > before
 		})

@@ -13,13 +13,12 @@ import (
 	"velero-plugin-csi-fastpoll.test/velero/bench"
 )
 
-// One plugin process is asked for several pods' volumes at once, and a volume of two pods is snapshotted once.
+// One plugin process is asked for several pods' volumes at once, and a volume of two pods is snapshotted once. Velero
+// before 1.16 backs up one pod at a time; there the subtest is skipped.
 func TestItemBlockWorkers(t *testing.T) {
 	t.Parallel()
-	atOnce := 1
 	how := bench.Install{Env: quick}
 	if bench.VeleroAtLeast("1.16") {
-		atOnce = 4
 		how.Arguments = []string{"--item-block-worker-count=4"}
 	}
 	s := set(t, how)
@@ -31,16 +30,22 @@ func TestItemBlockWorkers(t *testing.T) {
 		s.application(bench.Application{Name: name, Volumes: []bench.Volume{{Name: "shared"}}})
 	}
 	s.behave(bench.Behaviour{Hang: true})
-	backup := s.backup(s.unique("workers"), s.policy())
+	backup := s.backup(s.unique("workers"), bench.Policy())
 	s.create(backup)
-	s.inFlight(atOnce, func(volume string, calls int) bool { return calls > 0 }, s.namespace)
+	t.Run("at-once", func(t *testing.T) {
+		if !bench.VeleroAtLeast("1.16") {
+			t.Skip("Velero has no --item-block-worker-count before 1.16")
+		}
+		s.in(t).inFlight(4, func(volume string, calls int) bool { return calls > 0 }, s.namespace)
+	})
 	s.behave(bench.Behaviour{})
 	done := s.finished(backup)
 	handles := slices.Collect(maps.Values(s.taken(done, us, s.namespace, claims...)))
 	s.left(s.namespace, handles...)
 }
 
-// Two backups run at once in one server, of namespaces in which everything has the same name; each has its own.
+// Two backups run at once in one server, of namespaces in which everything has the same name; each has its own. Velero
+// before 1.18 makes one backup at a time; there the subtest is skipped.
 func TestConcurrentBackups(t *testing.T) {
 	t.Parallel()
 	how := bench.Install{Env: quick}
@@ -56,14 +61,17 @@ func TestConcurrentBackups(t *testing.T) {
 		each.application(bench.Application{Volumes: bench.Volumes(2)})
 		each.behave(bench.Behaviour{Hang: true})
 		t.Cleanup(func() { each.behave(bench.Behaviour{}) })
-		backups[each] = each.backup(each.unique("same"), each.policy())
+		backups[each] = each.backup(each.unique("same"), bench.Policy())
 	}
 	for _, backup := range backups {
 		s.create(backup)
 	}
-	if bench.VeleroAtLeast("1.18") {
-		s.inFlight(2, func(volume string, calls int) bool { return calls > 0 }, s.namespace, other.namespace)
-	}
+	t.Run("at-once", func(t *testing.T) {
+		if !bench.VeleroAtLeast("1.18") {
+			t.Skip("Velero has no --concurrent-backups before 1.18")
+		}
+		s.in(t).inFlight(2, func(volume string, calls int) bool { return calls > 0 }, s.namespace, other.namespace)
+	})
 	for each := range backups {
 		each.behave(bench.Behaviour{})
 	}
@@ -83,7 +91,7 @@ func TestSameNamespaceAtOnce(t *testing.T) {
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	claims := []string{"data-0", "data-1"}
 	s.behave(bench.Behaviour{Hang: true})
-	backups := map[*setting]*velerov1.Backup{s: s.backup(s.unique("one"), s.policy()), beside: beside.backup(s.unique("other"), s.policy())}
+	backups := map[*setting]*velerov1.Backup{s: s.backup(s.unique("one"), bench.Policy()), beside: beside.backup(s.unique("other"), bench.Policy())}
 	for each, backup := range backups {
 		each.create(backup)
 	}
@@ -99,6 +107,7 @@ func TestSameNamespaceAtOnce(t *testing.T) {
 	s.left(s.namespace, all...)
 }
 
+// create creates a Backup and does not wait for its end.
 func (s *setting) create(backup *velerov1.Backup) {
 	s.Helper()
 	if err := s.velero.Client.Create(s.ctx, backup); err != nil {

@@ -17,7 +17,7 @@ func TestDeletionRequestedWhileRunning(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	s.starts(s.backup("deletion-requested", s.policy()))
+	s.create(s.backup("deletion-requested", bench.Policy()))
 	s.driverIsCalled(1)
 
 	s.command("backup", "delete", "deletion-requested", "--confirm")
@@ -45,8 +45,8 @@ func TestBackupObjectDeletedWhileRunning(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	backup := s.backup("object-deleted", s.policy())
-	s.starts(backup)
+	backup := s.backup("object-deleted", bench.Policy())
+	s.create(backup)
 	s.driverIsCalled(1)
 
 	if err := s.velero.Client.Delete(s.ctx, backup); err != nil {
@@ -55,7 +55,7 @@ func TestBackupObjectDeletedWhileRunning(t *testing.T) {
 	s.behave(bench.Behaviour{})
 
 	s.serverSays("Initial backup processing complete")
-	s.pluginsEnd(10 * time.Second)
+	s.pluginsEnd(30 * time.Second)
 	s.thawed(1)
 	archive, err := s.velero.Archive("object-deleted")
 	if err != nil {

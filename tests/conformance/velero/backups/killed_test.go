@@ -18,7 +18,7 @@ func TestServerKilled(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	s.starts(s.backup("server-killed", s.policy()))
+	s.create(s.backup("server-killed", bench.Policy()))
 	s.driverIsCalled(1)
 	if running := s.plugins(); len(running) != 1 {
 		t.Fatalf("%d processes of ours wait, 1 wanted", len(running))
@@ -26,7 +26,7 @@ func TestServerKilled(t *testing.T) {
 
 	s.velero.Kill()
 
-	s.pluginsEnd(10 * time.Second)
+	s.pluginsEnd(30 * time.Second)
 	for _, one := range s.labelled() {
 		if one.DeletionTimestamp == nil {
 			t.Errorf("VolumeSnapshot %s was not taken back", one.Name)
@@ -45,7 +45,7 @@ func TestContainerKilled(t *testing.T) {
 	s := set(t, bench.Install{})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
 	s.behave(bench.Behaviour{Hang: true})
-	s.starts(s.backup("container-killed", s.policy()))
+	s.create(s.backup("container-killed", bench.Policy()))
 	s.driverIsCalled(1)
 
 	s.velero.KillAll()
@@ -58,14 +58,6 @@ func TestContainerKilled(t *testing.T) {
 	s.Logf("after Velero's deletion of the failed backup: %s", s.state())
 	s.deleteLabelled("container-killed")
 	s.leavesOnly(0, leftoverLimit)
-}
-
-// starts creates a Backup and does not wait for its end.
-func (s *setting) starts(backup *velerov1.Backup) {
-	s.Helper()
-	if err := s.velero.Client.Create(s.ctx, backup); err != nil {
-		s.Fatal(err)
-	}
 }
 
 // restarted starts the server again and demands that it gives the backup up.

@@ -32,11 +32,14 @@ func (s *setting) eventually(limit time.Duration, what string, condition func() 
 	s.Logf("%s after %s", what, time.Since(begin).Round(10*time.Millisecond))
 }
 
-// becomes waits until the cluster and the storage are as asked.
+// becomes waits until the cluster and the storage are as asked. Where one of them does not answer it asks again.
 func (s *setting) becomes(limit time.Duration, what string, condition func(bench.State) bool) {
 	s.Helper()
 	s.eventually(limit, what, func() (bool, string) {
-		state := s.state()
+		state, err := b.State(s.ctx, s.namespace)
+		if err != nil {
+			return false, err.Error()
+		}
 		return condition(state), state.String()
 	})
 }

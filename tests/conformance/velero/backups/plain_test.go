@@ -32,7 +32,7 @@ func TestPlain(t *testing.T) {
 	s.left(s.namespace, handles...)
 	s.compare(byBuiltIn, withoutPolicy, nil)
 
-	byUs := s.completed(s.comparable("ours", s.policy()))
+	byUs := s.completed(s.comparable("ours", bench.Policy()))
 	handles = slices.AppendSeq(handles, maps.Values(s.taken(byUs, us, s.namespace, "data", "logs")))
 	s.left(s.namespace, handles...)
 	allowed := []difference{

@@ -23,7 +23,7 @@ func TestRestoreElsewhere(t *testing.T) {
 	s.behave(bench.Behaviour{SizeBytes: 3 << 30})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	claims := []string{"data-0", "data-1"}
-	first := s.completed(s.backup(s.unique("first"), s.policy()))
+	first := s.completed(s.backup(s.unique("first"), bench.Policy()))
 	handles := s.taken(first, us, s.namespace, claims...)
 	s.left(s.namespace, slices.Collect(maps.Values(handles))...)
 
@@ -40,7 +40,7 @@ func TestRestoreElsewhere(t *testing.T) {
 		}
 	}
 
-	again := s.backup(s.unique("second"), s.policy())
+	again := s.backup(s.unique("second"), bench.Policy())
 	again.Spec.IncludedNamespaces = []string{elsewhere}
 	second := s.completed(again)
 	cutAgain := s.taken(second, us, elsewhere, claims...)
@@ -80,7 +80,7 @@ func TestRestoreAfterLoss(t *testing.T) {
 	t.Parallel()
 	s := set(t, bench.Install{Env: quick})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
-	backup := s.completed(s.backup(s.unique("before"), s.policy()))
+	backup := s.completed(s.backup(s.unique("before"), bench.Policy()))
 	handles := s.taken(backup, us, s.namespace, "data-0", "data-1")
 	s.left(s.namespace, slices.Collect(maps.Values(handles))...)
 

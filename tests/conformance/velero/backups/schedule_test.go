@@ -22,7 +22,7 @@ func TestSchedule(t *testing.T) {
 	t.Parallel()
 	s := set(t, bench.Install{Env: quick})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
-	if err := s.velero.CreatePolicy(s.ctx, "scheduled", s.policy()); err != nil {
+	if err := s.velero.CreatePolicy(s.ctx, "scheduled", bench.Policy()); err != nil {
 		t.Fatal(err)
 	}
 	no := false

@@ -43,15 +43,6 @@ func set(t *testing.T, how bench.Install) *setting {
 
 var early = map[string]string{"VELERO_CSI_EARLY_FAST_POLL": "true"}
 
-// policy is a volume policy whose one rule gives the bench's driver to the action; with a handler it names us.
-func policy(action string, ours bool) string {
-	text := "version: v1\nvolumePolicies:\n- conditions:\n    csi:\n      driver: " + bench.DriverName + "\n  action:\n    type: " + action + "\n"
-	if ours {
-		text += "    parameters:\n      handler: velero-plugin-csi-fastpoll\n"
-	}
-	return text
-}
-
 func (s *setting) newNamespace() string {
 	s.Helper()
 	namespace, err := b.Namespace(s.ctx, strings.TrimPrefix(s.Name(), "Test"))
@@ -142,11 +133,3 @@ func (s *setting) beside(name string, how bench.Install) *setting {
 // unique is a backup's name that no other test uses: at the end of a backup Velero looks for the snapshots of that
 // name in all namespaces.
 func (s *setting) unique(name string) string { return s.namespace + "-" + name }
-
-// policy hands the bench's volumes to this plugin, in the way of the Velero at hand.
-func (s *setting) policy() string {
-	if bench.VeleroAtLeast("1.18.1") {
-		return policy("custom", true)
-	}
-	return policy("skip", true)
-}

@@ -36,7 +36,7 @@ func TestEarlySwitch(t *testing.T) {
 			s.application(bench.Application{Volumes: bench.Volumes(2)})
 			s.behave(bench.Behaviour{Hang: true})
 			name := "switch-" + one.name
-			s.starts(s.backup(name, s.policy()))
+			s.create(s.backup(name, bench.Policy()))
 			s.driverIsCalled(1)
 			running := s.plugins()
 			if len(running) != 1 {

@@ -1,6 +1,7 @@
 package backups
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -18,28 +19,28 @@ const takeOver = "velero-plugin-csi-fastpoll/take-over"
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	const echoed = "Velero has taken this PVC already"
-	anotherDriver := strings.Replace(policy("skip", true), bench.DriverName, "other", 1)
+	anotherDriver := strings.Replace(bench.ActionPolicy("skip", true), bench.DriverName, "other", 1)
 	decide(t,
-		decision{name: "skip-naming-us", policy: policy("skip", true), who: us},
-		decision{name: "custom-naming-us", policy: policy("custom", true), since: "1.18.1", who: us},
+		decision{name: "skip-naming-us", policy: bench.ActionPolicy("skip", true), who: us},
+		decision{name: "custom-naming-us", policy: bench.ActionPolicy("custom", true), since: "1.18.1", who: us},
 		decision{name: "annotation", withoutVolumes: true, annotated: "true", who: us},
 		decision{name: "annotation-and-another-driver", policy: anotherDriver, withoutVolumes: true, annotated: "true", who: us},
 		decision{name: "no-policy", who: builtIn, leaves: echoed},
 		decision{name: "annotation-alone", annotated: "true", who: builtIn, leaves: echoed},
-		decision{name: "snapshot", policy: policy("snapshot", false), who: builtIn, leaves: echoed},
-		decision{name: "snapshot-without-volumes", policy: policy("snapshot", false), withoutVolumes: true, who: builtIn, leaves: echoed},
+		decision{name: "snapshot", policy: bench.ActionPolicy("snapshot", false), who: builtIn, leaves: echoed},
+		decision{name: "snapshot-without-volumes", policy: bench.ActionPolicy("snapshot", false), withoutVolumes: true, who: builtIn, leaves: echoed},
 	)
 }
 
 // What nobody takes is not taken by us either, and what may be a mistake is one warning per backup.
 func TestLeftAlone(t *testing.T) {
 	t.Parallel()
-	misspelt := strings.Replace(policy("custom", true), "fastpoll\n", "fastpol\n", 1)
+	misspelt := strings.Replace(bench.ActionPolicy("custom", true), "fastpoll\n", "fastpol\n", 1)
 	decide(t,
-		decision{name: "skip", policy: policy("skip", false), leaves: "a volume policy has action skip"},
+		decision{name: "skip", policy: bench.ActionPolicy("skip", false), leaves: "a volume policy has action skip"},
 		decision{name: "without-volumes", withoutVolumes: true, leaves: "the backup has snapshotVolumes: false"},
 		decision{name: "annotation-yes", withoutVolumes: true, annotated: "yes", leaves: "hands its PVCs to this plugin", warns: true},
-		decision{name: "custom-alone", policy: policy("custom", false), since: "1.18.1", leaves: "names no handler", warns: true},
+		decision{name: "custom-alone", policy: bench.ActionPolicy("custom", false), since: "1.18.1", leaves: "names no handler", warns: true},
 		decision{name: "custom-almost", policy: misspelt, since: "1.18.1", leaves: "does not name it", warns: true},
 	)
 }
@@ -58,42 +59,54 @@ type decision struct {
 	warns  bool
 }
 
-// decide runs the backups of one application one after the other.
+// decide runs the backups of one application one after the other, up to the first that goes wrong: the snapshots of
+// each are still there in the next one.
 func decide(t *testing.T, decisions ...decision) {
-	s := set(t, bench.Install{Env: quick})
-	s.application(bench.Application{Volumes: bench.Volumes(2)})
+	installed := set(t, bench.Install{Env: quick})
+	installed.application(bench.Application{Volumes: bench.Volumes(2)})
 	var handles []string
 	for _, c := range decisions {
-		if c.since != "" && !bench.VeleroAtLeast(c.since) {
-			t.Logf("%s: Velero has no action custom before %s", c.name, c.since)
-			continue
-		}
-		backup := s.backup(s.unique(c.name), c.policy)
-		if c.withoutVolumes {
-			no := false
-			backup.Spec.SnapshotVolumes = &no
-		}
-		if c.annotated != "" {
-			backup.Annotations = map[string]string{takeOver: c.annotated}
-		}
-		done := s.completed(backup)
-		switch {
-		case c.who != "":
-			handles = slices.AppendSeq(handles, maps.Values(s.taken(done, c.who, s.namespace, "data-0", "data-1")))
-		case c.warns:
-			s.untouched(done, c.leaves)
-		default:
-			s.untouched(done, "")
-		}
-		s.left(s.namespace, handles...)
-		wanted := 0
-		if c.leaves != "" {
-			wanted = 2
-		}
-		if said := done.lines("leaving the PVC alone"); len(said) != wanted || wanted > 0 && !strings.Contains(said[0], c.leaves) {
-			t.Errorf("%s: wanted %d lines with %q, the plugin said %q", c.name, wanted, c.leaves, said)
+		right := t.Run(c.name, func(t *testing.T) {
+			if c.since != "" && !bench.VeleroAtLeast(c.since) {
+				t.Skipf("Velero has no action custom before %s", c.since)
+			}
+			handles = installed.in(t).decides(c, handles)
+		})
+		if !right {
+			return
 		}
 	}
+}
+
+// decides runs one backup and returns the handles of all snapshots so far.
+func (s *setting) decides(c decision, handles []string) []string {
+	s.Helper()
+	backup := s.backup(s.unique(c.name), c.policy)
+	if c.withoutVolumes {
+		no := false
+		backup.Spec.SnapshotVolumes = &no
+	}
+	if c.annotated != "" {
+		backup.Annotations = map[string]string{takeOver: c.annotated}
+	}
+	done := s.completed(backup)
+	switch {
+	case c.who != "":
+		handles = slices.AppendSeq(handles, maps.Values(s.taken(done, c.who, s.namespace, "data-0", "data-1")))
+	case c.warns:
+		s.untouched(done, c.leaves)
+	default:
+		s.untouched(done, "")
+	}
+	s.left(s.namespace, handles...)
+	wanted := 0
+	if c.leaves != "" {
+		wanted = 2
+	}
+	if said := done.lines("leaving the PVC alone"); len(said) != wanted || wanted > 0 && !strings.Contains(said[0], c.leaves) {
+		s.Errorf("wanted %d lines with %q, the plugin said %q", wanted, c.leaves, said)
+	}
+	return handles
 }
 
 // Velero before 1.18.1 does not know custom and refuses the backup (README, way 1).
@@ -104,7 +117,7 @@ func TestCustomBeforeItExists(t *testing.T) {
 	}
 	s := set(t, bench.Install{Env: quick})
 	s.application(bench.Application{Volumes: bench.Volumes(1)})
-	done, err := s.velero.Run(s.ctx, s.backup(s.unique("custom"), policy("custom", true)))
+	done, err := s.velero.Run(s.ctx, s.backup(s.unique("custom"), bench.ActionPolicy("custom", true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +134,7 @@ func TestWithoutCSIFeature(t *testing.T) {
 	s := set(t, bench.Install{Env: quick, Arguments: []string{"--features="}})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	const warning = "Velero runs without --features=EnableCSI"
-	for name, text := range map[string]string{"policy": s.policy(), "no-policy": ""} {
+	for name, text := range map[string]string{"policy": bench.Policy(), "no-policy": ""} {
 		s.untouched(s.completed(s.backup(s.unique(name), text)), warning)
 		s.left(s.namespace)
 	}
@@ -134,18 +147,29 @@ func TestGlobalPolicy(t *testing.T) {
 		t.Skip("Velero has global volume policies from 1.18.3 on")
 	}
 	flag := "--global-backup-volume-policies-configmap=everywhere"
-	s := set(t, bench.Install{Env: quick, Arguments: []string{flag}, Policies: map[string]string{"everywhere": policy("custom", true)}})
+	s := set(t, bench.Install{Env: quick, Arguments: []string{flag}, Policies: map[string]string{"everywhere": bench.ActionPolicy("custom", true)}})
 	s.application(bench.Application{Volumes: bench.Volumes(2)})
 	byGlobal := s.completed(s.backup(s.unique("global"), ""))
 	handles := slices.Collect(maps.Values(s.taken(byGlobal, us, s.namespace, "data-0", "data-1")))
 	s.left(s.namespace, handles...)
-	byOwn := s.completed(s.backup(s.unique("own"), policy("snapshot", false)))
+	byOwn := s.completed(s.backup(s.unique("own"), bench.ActionPolicy("snapshot", false)))
 	handles = slices.AppendSeq(handles, maps.Values(s.taken(byOwn, builtIn, s.namespace, "data-0", "data-1")))
 	s.left(s.namespace, handles...)
 
-	if other, err := b.InstallVelero(s.ctx, "GlobalPolicy-missing", bench.Install{Arguments: []string{flag}}); err == nil {
-		t.Error("the server starts without its global policy")
-		other.Stop()
+	missing, err := b.InstallVelero(s.ctx, "GlobalPolicy-missing", bench.Install{Arguments: []string{flag}})
+	if err == nil {
+		missing.Stop()
+		t.Fatal("the server starts without its global policy")
+	}
+	if !errors.Is(err, bench.ErrServerExited) {
+		t.Fatalf("wanted a server that does not start: %v", err)
+	}
+	log, err := missing.ServerLog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wanted := "ConfigMap " + missing.Namespace + "/everywhere"; !strings.Contains(log, wanted) {
+		t.Errorf("%q is not in the server's log:\n%s", wanted, log)
 	}
 }
 

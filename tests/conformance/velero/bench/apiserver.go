@@ -93,6 +93,7 @@ func (b *Bench) startAPIServer() error {
 // KillAPIServer is what a node failure is: SIGKILL, connections reset, then refused.
 func (b *Bench) KillAPIServer() {
 	b.apiServer.kill()
+	b.forget(b.apiServer)
 }
 
 // RestartAPIServer starts it again on the same port with the same keys and data, and returns at once: it answers

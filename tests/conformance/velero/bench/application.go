@@ -60,10 +60,14 @@ func (b *Bench) CreateApplication(ctx context.Context, namespace string, app App
 	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return Eventually(ctx, 30*time.Second, 20*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err := Eventually(ctx, 30*time.Second, 20*time.Millisecond, func(ctx context.Context) (bool, string) {
 		seen, err := pods.Get(ctx, app.Name, metav1.GetOptions{})
 		return err == nil && seen.Status.Phase == corev1.PodRunning, fmt.Sprint(err, seen.Status)
 	})
+	if err != nil {
+		return fmt.Errorf("pod %s/%s is not Running: %w", namespace, app.Name, err)
+	}
+	return nil
 }
 
 // hooks are Velero's annotations for a freeze and a thaw. Each writes the time into a file of the bench, the freeze

@@ -45,7 +45,10 @@ type Bench struct {
 
 	mu        sync.Mutex
 	processes []*child
+	// plugins are those of Launch that nobody has closed yet.
+	plugins   []*Plugin
 	namespace int
+	stopped   sync.Once
 }
 
 // Start boots everything and returns when the snapshotter can work. On an error it ends what it had started.
@@ -107,9 +110,12 @@ func (b *Bench) startControlPlane() error {
 	return b.connect()
 }
 
-// Stop ends every process of the bench by its pid, the last started first, and removes the folder unless it is to
-// be kept.
-func (b *Bench) Stop(keep bool) {
+// Stop closes every plugin, ends every process of the bench by its pid, the last started first, and removes the folder
+// unless it is to be kept. Who comes second, by a signal or a deadline, waits for the first.
+func (b *Bench) Stop(keep bool) { b.stopped.Do(func() { b.stop(keep) }) }
+
+func (b *Bench) stop(keep bool) {
+	b.closePlugins()
 	b.mu.Lock()
 	processes := b.processes
 	b.processes = nil

@@ -47,7 +47,7 @@ type Driver struct{ client *http.Client }
 
 func newDriver(socket string) *Driver {
 	return &Driver{client: &http.Client{
-		Timeout: 5 * time.Second,
+		Timeout: 30 * time.Second,
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		}},

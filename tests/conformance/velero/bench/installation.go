@@ -44,6 +44,9 @@ type Install struct {
 	Policies map[string]string
 }
 
+// ErrServerExited is that a server has ended by itself.
+var ErrServerExited = errors.New("the server has exited")
+
 // Velero is an installation: a namespace with a location, and a server process with a plugin folder. Several live
 // beside each other in one cluster, as far apart as namespaces are.
 type Velero struct {
@@ -80,22 +83,32 @@ func (b *Bench) applyVeleroCRDs(ctx context.Context) error {
 			return fmt.Errorf("CRD %s: %w", object.GetName(), err)
 		}
 	}
-	return Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err = Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
 		resources, err := b.Kube.Discovery().ServerResourcesForGroupVersion("velero.io/v1")
 		if err != nil {
 			return false, err.Error()
 		}
 		return len(resources.APIResources) >= 10, fmt.Sprint(len(resources.APIResources), " kinds")
 	})
+	if err != nil {
+		return fmt.Errorf("discovery of velero.io/v1: %w", err)
+	}
+	return nil
 }
 
-// InstallVelero starts a server in a namespace of its own and returns when its location is Available.
-func (b *Bench) InstallVelero(ctx context.Context, name string, how Install) (*Velero, error) {
+// InstallVelero starts a server in a namespace of its own and returns when its location is Available. On an error
+// nothing of it runs any more; of a server that was started the installation is returned as well, for its log.
+func (b *Bench) InstallVelero(ctx context.Context, name string, how Install) (_ *Velero, err error) {
 	namespace, err := b.Namespace(ctx, "velero-"+name)
 	if err != nil {
 		return nil, err
 	}
 	v := &Velero{Namespace: namespace, User: namespace, bench: b, how: how, dir: filepath.Join(b.Dir, namespace)}
+	defer func() {
+		if err != nil {
+			v.Stop()
+		}
+	}()
 	if v.kubeconfig, err = b.Kubeconfig(v.User, "system:masters"); err != nil {
 		return nil, err
 	}
@@ -202,18 +215,15 @@ func (v *Velero) createDeployment(ctx context.Context) error {
 func (v *Velero) store() string { return filepath.Join(v.dir, "store") }
 
 // Start starts the server; after Kill it is the restart that Kubernetes would do.
-func (v *Velero) Start() error {
-	metrics, err := freePort()
-	if err != nil {
-		return err
-	}
-	profiler, err := freePort()
-	if err != nil {
-		return err
+func (v *Velero) Start() (err error) {
+	if v.server != nil {
+		// A container begins when nothing of the one before runs any more.
+		v.stopServer()
 	}
 	arguments := append([]string{"server", "--features=EnableCSI",
 		"--kubeconfig=" + v.kubeconfig, "--namespace=" + v.Namespace, "--plugin-dir=" + filepath.Join(v.dir, "plugins"),
-		fmt.Sprintf("--metrics-address=127.0.0.1:%d", metrics), fmt.Sprintf("--profiler-address=127.0.0.1:%d", profiler),
+		// Nobody asks there; the kernel chooses the ports.
+		"--metrics-address=127.0.0.1:0", "--profiler-address=127.0.0.1:0",
 		// How long the phases after the backup take is not what is looked at here.
 		"--item-operation-sync-frequency=1s",
 		"--client-qps=200", "--client-burst=400", "--log-level=debug"}, v.how.Arguments...)
@@ -258,9 +268,12 @@ func (v *Velero) WaitForLocation(ctx context.Context) error {
 		return err == nil && location.Status.Phase == velerov1.BackupStorageLocationPhaseAvailable, fmt.Sprint(err, location.Status)
 	})
 	if !v.server.alive() {
-		return fmt.Errorf("the server in %s has exited, see %s.log", v.Namespace, v.Namespace)
+		return fmt.Errorf("%w, see %s.log", ErrServerExited, v.Namespace)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("location %s/%s is not Available: %w", v.Namespace, LocationName, err)
+	}
+	return nil
 }
 
 // Kill is SIGKILL for the server alone, as the kernel does when memory is short; its plugins see what becomes of
@@ -269,8 +282,17 @@ func (v *Velero) Kill() { v.server.kill() }
 
 // Stop ends the server as Kubernetes does at a roll-out, and whatever plugin is left of it.
 func (v *Velero) Stop() {
+	if v.server != nil {
+		v.stopServer()
+	}
+	if v.files != nil {
+		_ = v.files.Close()
+	}
+}
+
+func (v *Velero) stopServer() {
 	v.server.stop(3 * time.Second)
-	_ = v.files.Close()
+	v.bench.forget(v.server)
 }
 
 // ServerLog is everything that the server and its plugins have logged.

@@ -46,8 +46,12 @@ func (b *Bench) startKwok(ctx context.Context) error {
 	if _, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: NodeName}}, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err = Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
 		node, err := nodes.Get(ctx, NodeName, metav1.GetOptions{})
 		return err == nil && node.Status.DaemonEndpoints.KubeletEndpoint.Port != 0, fmt.Sprint(err, node)
 	})
+	if err != nil {
+		return fmt.Errorf("node %s has no kubelet: %w", NodeName, err)
+	}
+	return nil
 }

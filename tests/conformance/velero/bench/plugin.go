@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/vmware-tanzu/velero/pkg/plugin/clientmgmt"
@@ -51,6 +53,7 @@ type Plugin struct {
 	User       string
 	Kubeconfig string
 
+	bench     *Bench
 	manager   clientmgmt.Manager
 	stopProxy func()
 }
@@ -114,8 +117,11 @@ func (b *Bench) LaunchAs(registry process.Registry, user, kubeconfig string, how
 		return nil, err
 	}
 	logger, logs := newLogger(file)
-	plugin := &Plugin{Logs: logs, User: user, Kubeconfig: kubeconfig}
+	plugin := &Plugin{Logs: logs, User: user, Kubeconfig: kubeconfig, bench: b}
 	plugin.manager = clientmgmt.NewManager(logger, logrus.DebugLevel, registry)
+	b.mu.Lock()
+	b.plugins = append(b.plugins, plugin)
+	b.mu.Unlock()
 	err = b.asVeleroServer(how, kubeconfig, func() (err error) {
 		plugin.Action, err = plugin.manager.GetBackupItemActionV2(action)
 		return err
@@ -125,9 +131,33 @@ func (b *Bench) LaunchAs(registry process.Registry, user, kubeconfig string, how
 
 // Close is what Velero does at the end of a backup: Shutdown, and SIGKILL two seconds later.
 func (p *Plugin) Close() {
+	p.bench.mu.Lock()
+	p.bench.plugins = slices.DeleteFunc(p.bench.plugins, func(one *Plugin) bool { return one == p })
+	p.bench.mu.Unlock()
 	p.manager.CleanupClients()
 	if p.stopProxy != nil {
 		p.stopProxy()
+	}
+}
+
+// closePlugins closes what tests have left open, all at once. A plugin that is just being started cannot be closed, and
+// is not waited for.
+func (b *Bench) closePlugins() {
+	b.mu.Lock()
+	open := slices.Clone(b.plugins)
+	b.mu.Unlock()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		var all sync.WaitGroup
+		for _, plugin := range open {
+			all.Go(plugin.Close)
+		}
+		all.Wait()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(5 * time.Second):
 	}
 }
 

@@ -114,7 +114,7 @@ func (b *Bench) bindNewVolume(ctx context.Context, claim *corev1.PersistentVolum
 // SchedulePods puts the pods of a namespace that have no node yet on the one that there is and waits until they run.
 func (b *Bench) SchedulePods(ctx context.Context, namespace string) error {
 	pods := b.Kube.CoreV1().Pods(namespace)
-	return Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err := Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
 		list, err := pods.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err.Error()
@@ -133,6 +133,10 @@ func (b *Bench) SchedulePods(ctx context.Context, namespace string) error {
 		}
 		return running == len(list.Items), fmt.Sprintf("%d of %d pods run", running, len(list.Items))
 	})
+	if err != nil {
+		return fmt.Errorf("pods of %s do not run: %w", namespace, err)
+	}
+	return nil
 }
 
 // RemoveNamespace removes a namespace with its pods, claims and volumes, as a disaster does and the controllers that
@@ -163,7 +167,7 @@ func (b *Bench) RemoveNamespace(ctx context.Context, namespace string) error {
 		return err == nil && len(pods.Items)+len(left.Items) == 0, fmt.Sprint(err, len(pods.Items), " pods, claims ", left)
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("namespace %s does not become empty: %w", namespace, err)
 	}
 	if err := core.Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
 		return err

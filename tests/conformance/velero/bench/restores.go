@@ -71,7 +71,7 @@ func (v *Velero) DeleteBackup(ctx context.Context, backup *velerov1.Backup) erro
 	if err := v.Client.Create(ctx, request); err != nil {
 		return err
 	}
-	return Eventually(ctx, time.Minute, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err := Eventually(ctx, time.Minute, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
 		var seen velerov1.Backup
 		err := v.Client.Get(ctx, client.ObjectKeyFromObject(backup), &seen)
 		if apierrors.IsNotFound(err) {
@@ -80,4 +80,8 @@ func (v *Velero) DeleteBackup(ctx context.Context, backup *velerov1.Backup) erro
 		_ = v.Client.Get(ctx, client.ObjectKeyFromObject(request), request)
 		return false, fmt.Sprintf("%v %s, request %+v", err, seen.Status.Phase, request.Status)
 	})
+	if err != nil {
+		return fmt.Errorf("backup %s/%s is not deleted: %w", v.Namespace, backup.Name, err)
+	}
+	return nil
 }

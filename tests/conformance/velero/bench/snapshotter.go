@@ -46,7 +46,7 @@ func (b *Bench) applyCRDs(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	err = Eventually(ctx, 30*time.Second, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
 		for _, list := range []func() error{
 			func() error {
 				_, err := b.Snapshots.SnapshotV1().VolumeSnapshots("").List(ctx, metav1.ListOptions{})
@@ -67,6 +67,10 @@ func (b *Bench) applyCRDs(ctx context.Context) error {
 		}
 		return true, ""
 	})
+	if err != nil {
+		return fmt.Errorf("lists of the snapshot CRDs: %w", err)
+	}
+	return nil
 }
 
 // startSnapshotter starts the driver first: csi-snapshotter asks it for its name and ends if nobody answers.
@@ -78,11 +82,11 @@ func (b *Bench) startSnapshotter(ctx context.Context) error {
 		return err
 	}
 	b.Driver = newDriver(control)
-	if err := Eventually(ctx, 10*time.Second, 20*time.Millisecond, func(context.Context) (bool, string) {
+	if err := Eventually(ctx, 30*time.Second, 20*time.Millisecond, func(context.Context) (bool, string) {
 		_, err := b.Driver.Snapshots("")
 		return err == nil, fmt.Sprint(err)
 	}); err != nil {
-		return err
+		return fmt.Errorf("the driver's control does not answer: %w", err)
 	}
 	if err := b.startLimited("snapshot-controller", "snapshot-controller"); err != nil {
 		return err
@@ -104,7 +108,8 @@ func (b *Bench) startLimited(program, name string, arguments ...string) error {
 	if qps == 0 {
 		qps = 200
 	}
-	_, err = b.start(name, b.Program(program), append(arguments, "--kubeconfig="+kubeconfig, "--v=5",
+	// A call that hangs keeps a worker. Of the usual ten all could hang in tests that run beside each other.
+	_, err = b.start(name, b.Program(program), append(arguments, "--kubeconfig="+kubeconfig, "--v=5", "--worker-threads=100",
 		fmt.Sprintf("--kube-api-qps=%d", qps), fmt.Sprintf("--kube-api-burst=%d", 2*qps))...)
 	return err
 }

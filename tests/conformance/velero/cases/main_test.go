@@ -4,12 +4,9 @@
 package cases
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/vmware-tanzu/velero/pkg/plugin/clientmgmt/process"
@@ -24,40 +21,16 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	// The flags are read now: launching a plugin changes os.Args.
-	flag.Parse()
 	if os.Getenv(callerVariable) != "" {
 		os.Exit(runCaller())
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) (status int) {
-	ctx := context.Background()
-	var err error
-	if b, err = bench.Start(ctx, bench.Options{}); err != nil {
-		fmt.Println("bench:", err)
-		return 1
-	}
-	defer func() { b.Stop(status != 0 || os.Getenv("KEEP") != "") }()
-
-	// Ctrl-C in the middle of a run: the bench's processes go with us.
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-interrupted
-		b.Stop(true)
-		os.Exit(130)
-	}()
-
-	if registry, discoveryLogs, err = b.Registry(); err != nil {
-		fmt.Println("bench: discovery of the plugins:", err)
-		return 1
-	}
-	if status = m.Run(); status != 0 {
-		return status
-	}
-	return checkRole()
+	os.Exit(bench.Main(m, bench.Options{}, func(started *bench.Bench) (err error) {
+		b = started
+		if registry, discoveryLogs, err = b.Registry(); err != nil {
+			return fmt.Errorf("discovery of the plugins: %w", err)
+		}
+		return nil
+	}, checkRole))
 }
 
 // checkRole compares the plugin's role with the requests of the whole run: a right that no test exercised is one

@@ -4,7 +4,6 @@ package facts
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -22,15 +21,10 @@ import (
 var b *bench.Bench
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
-	if b, err = bench.Start(context.Background(), bench.Options{}); err != nil {
-		fmt.Println("bench:", err)
-		os.Exit(1)
-	}
-	status := m.Run()
-	b.Stop(status != 0 || os.Getenv("KEEP") != "")
-	os.Exit(status)
+	os.Exit(bench.Main(m, bench.Options{}, func(started *bench.Bench) error {
+		b = started
+		return nil
+	}, nil))
 }
 
 // volumes is how many snapshots each fact is measured on: enough to see a race that is not rare.
@@ -105,8 +99,7 @@ func look(ctx context.Context, limit time.Duration, namespace string, state *ben
 	})
 }
 
-// called waits until the driver has the CreateSnapshot call for a snapshot's volume. There are 10 workers, so of
-// more volumes than that only 10 hang at a time.
+// called waits until the driver has the CreateSnapshot call for a snapshot's volume.
 func called(ctx context.Context, snapshot *snapshotv1.VolumeSnapshot) error {
 	return bench.Eventually(ctx, 5*time.Second, 20*time.Millisecond, func(context.Context) (bool, string) {
 		report, err := b.Driver.Snapshots(bench.Handle(snapshot.Namespace, snapshot.Name))

@@ -3,9 +3,6 @@
 package figures
 
 import (
-	"context"
-	"flag"
-	"fmt"
 	"os"
 	"sort"
 	"testing"
@@ -28,20 +25,11 @@ var contenders = []struct {
 }{{"ours", false}, {"built-in", true}}
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
-	if b, err = bench.Start(context.Background(), bench.Options{}); err != nil {
-		fmt.Println("bench:", err)
-		os.Exit(1)
-	}
-	status := 1
-	if registry, _, err = b.Registry(); err == nil {
-		status = m.Run()
-	} else {
-		fmt.Println("bench: discovery:", err)
-	}
-	b.Stop(status != 0 || os.Getenv("KEEP") != "")
-	os.Exit(status)
+	os.Exit(bench.Main(m, bench.Options{}, func(started *bench.Bench) (err error) {
+		b = started
+		registry, _, err = b.Registry()
+		return err
+	}, nil))
 }
 
 func median(times []time.Duration) time.Duration {

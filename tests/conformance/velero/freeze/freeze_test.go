@@ -15,7 +15,7 @@ import (
 	"velero-plugin-csi-fastpoll.test/velero/freeze/report"
 )
 
-// unfinished is where the samples of a run are that did not come to its end.
+// unfinished is where the samples of a run are until it comes to its end, and of one that never does.
 const unfinished = "freeze-windows.unfinished.json"
 
 func TestFreezeWindows(t *testing.T) {
@@ -40,20 +40,27 @@ func TestFreezeWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock = newProgress(turns)
+	kept := filepath.Join(chosen.out, unfinished)
 	for _, turn := range turns {
 		sample, err := field.measure(turn)
 		if err != nil {
 			if len(results.Samples) > 0 {
-				kept := filepath.Join(chosen.out, unfinished)
-				t.Logf("the samples so far: %s (%v)", kept, results.Write(kept))
+				t.Logf("the samples so far: %s", kept)
 			}
 			t.Fatalf("%s, %d volumes at %s, round %d: %v", turn.strategy.Name, turn.pair.Volumes, turn.pair.Latency, turn.round, err)
 		}
 		results.Samples = append(results.Samples, sample)
+		// Now, since nobody writes them after a signal.
+		if err := results.Write(kept); err != nil {
+			t.Fatal(err)
+		}
 		clock.done(sample)
 	}
 	if err := results.Write(filepath.Join(chosen.out, report.ResultsFile)); err != nil {
 		t.Fatal(err)
+	}
+	if err := os.Remove(kept); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -42,7 +42,7 @@ func prepare(ctx context.Context, c choices) (*field, error) {
 		}
 		f.velero[strategy.Name] = velero
 		if strategy.Ours {
-			if err := velero.CreatePolicy(ctx, policyName, policy()); err != nil {
+			if err := velero.CreatePolicy(ctx, policyName, bench.Policy()); err != nil {
 				return nil, err
 			}
 		}

@@ -86,13 +86,3 @@ func (s strategy) expected(latencies []time.Duration) (sum time.Duration) {
 	}
 	return sum
 }
-
-// policy gives the volumes to our plugin, by the way that this Velero has.
-func policy() string {
-	action := "custom"
-	if !bench.VeleroAtLeast("1.18.1") {
-		action = "skip"
-	}
-	return "version: v1\nvolumePolicies:\n- conditions:\n    csi:\n      driver: " + bench.DriverName + "\n  action:\n    type: " + action +
-		"\n    parameters:\n      handler: " + plugin + "\n"
-}

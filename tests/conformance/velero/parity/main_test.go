@@ -5,11 +5,8 @@ package parity
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/vmware-tanzu/velero/pkg/plugin/clientmgmt/process"
@@ -30,38 +27,17 @@ var (
 // variant is which action, and whether its early phase is on: the four shared processes.
 type variant struct{ builtin, early bool }
 
-func TestMain(m *testing.M) {
-	// The flags are read now: launching a plugin changes os.Args.
-	flag.Parse()
-	os.Exit(run(m))
-}
+func TestMain(m *testing.M) { os.Exit(bench.Main(m, bench.Options{}, prepare, nil)) }
 
-func run(m *testing.M) (status int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var err error
-	if b, err = bench.Start(ctx, bench.Options{}); err != nil {
-		fmt.Println("bench:", err)
-		return 1
-	}
-	defer func() { b.Stop(status != 0 || os.Getenv("KEEP") != "") }()
-
-	// Ctrl-C in the middle of a run: the bench's processes go with us.
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-interrupted
-		b.Stop(true)
-		os.Exit(130)
-	}()
-
+// prepare starts what all inputs share; it ends with the bench.
+func prepare(started *bench.Bench) (err error) {
+	b = started
+	ctx := context.Background()
 	if registry, _, err = b.Registry(); err != nil {
-		fmt.Println("bench: discovery of the plugins:", err)
-		return 1
+		return fmt.Errorf("discovery of the plugins: %w", err)
 	}
 	if err := prepareForDataMovement(ctx); err != nil {
-		fmt.Println("bench: data movement:", err)
-		return 1
+		return fmt.Errorf("data movement: %w", err)
 	}
 	standIn = newSidecar()
 	go standIn.run(ctx)
@@ -69,13 +45,11 @@ func run(m *testing.M) (status int) {
 	for _, which := range []variant{{true, true}, {true, false}, {false, true}, {false, false}} {
 		plugin, err := launch("shared", which, bench.Launch{})
 		if err != nil {
-			fmt.Println("bench: launch:", err)
-			return 1
+			return fmt.Errorf("launch: %w", err)
 		}
-		defer plugin.Close()
 		shared[which] = plugin
 	}
-	return m.Run()
+	return nil
 }
 
 // launch starts a process with the early phase on or off, by each action's own switch, and calls it once: Velero

@@ -49,7 +49,8 @@ func ReadmeBlock(r *Results) string {
 	r.windows(&text, column{"volumes", func(p Pair) string { return fmt.Sprint(p.Volumes) }}, pairsOf(latency, volumes))
 
 	pair := r.typical()
-	fmt.Fprintf(&text, "What the plugin processes cost, for %s (requests per PVC while frozen, CPU of the whole backup):\n\n", plural(pair.Volumes, "volume"))
+	fmt.Fprintf(&text, "What the plugin processes cost, for %s (requests per PVC while frozen; CPU and peak memory\n"+
+		"of the process that is there during the freeze, from its start to its end):\n\n", plural(pair.Volumes, "volume"))
 	var rows [][]string
 	for _, strategy := range r.Strategies {
 		for _, program := range r.programs(strategy) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +21,8 @@ type child struct {
 	// group: it leads a process group of its own, in which its children are too.
 	group  bool
 	exited chan struct{}
+	// ended: once it and its group are gone the kernel may give their number to others.
+	ended sync.Once
 }
 
 // starter is the one thread that starts programs. The kernel kills a child with PDEATHSIG when the *thread* that
@@ -81,16 +84,34 @@ func (p *child) kill() {
 	<-p.exited
 }
 
+// stop ends the process, by SIGKILL after the grace, and what it leaves behind in its group.
 func (p *child) stop(grace time.Duration) {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.exited:
-	case <-time.After(grace):
-		p.kill()
-	}
-	if p.group {
+	p.ended.Do(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-p.exited:
+		case <-time.After(grace):
+			p.kill()
+		}
+		if p.group {
+			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		}
+	})
+}
+
+// killGroup is SIGKILL for the process and everything that it started.
+func (p *child) killGroup() {
+	p.ended.Do(func() {
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	}
+		<-p.exited
+	})
+}
+
+// forget takes a process that has ended out of those that Stop ends.
+func (b *Bench) forget(ended *child) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.processes = slices.DeleteFunc(b.processes, func(one *child) bool { return one == ended })
 }
 
 func (p *child) alive() bool {

@@ -12,7 +12,7 @@ import (
 )
 
 // NewBackup is a Backup as a plugin sees it: in progress, with the server's defaults filled in. It need not be in
-// the cluster, plugins get it with every call.
+// the cluster, plugins get it with every call. [Velero.NewBackup] is one for a server.
 func NewBackup(name string) *velerov1.Backup {
 	yes, no := true, false
 	return &velerov1.Backup{
@@ -27,7 +27,8 @@ func NewBackup(name string) *velerov1.Backup {
 	}
 }
 
-// CreatePolicy makes a volume policy ConfigMap for backups.
+// CreatePolicy makes a volume policy ConfigMap for backups that are only handed to plugins. [Velero.CreatePolicy] is
+// for those of a server.
 func (b *Bench) CreatePolicy(ctx context.Context, name, text string) error {
 	_, err := b.Kube.CoreV1().ConfigMaps(VeleroNamespace).Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: VeleroNamespace, Name: name}, Data: map[string]string{"policy.yaml": text},

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewBackup is a Backup of namespaces, not yet in the cluster.
+// NewBackup is a Backup of namespaces, not yet in the cluster, for this installation to run. The function [NewBackup]
+// is for a plugin that is called without a server.
 func (v *Velero) NewBackup(name string, namespaces ...string) *velerov1.Backup {
 	return &velerov1.Backup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name},
@@ -22,7 +23,8 @@ func (v *Velero) NewBackup(name string, namespaces ...string) *velerov1.Backup {
 	}
 }
 
-// CreatePolicy makes a volume policy ConfigMap where this installation looks for them.
+// CreatePolicy makes a volume policy ConfigMap where this installation looks for them. [Bench.CreatePolicy] is for
+// plugins that are called without a server.
 func (v *Velero) CreatePolicy(ctx context.Context, name, text string) error {
 	_, err := v.bench.Kube.CoreV1().ConfigMaps(v.Namespace).Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}, Data: map[string]string{"policy.yaml": text},

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // PluginProcess is a running process of our plugin.
@@ -51,6 +50,6 @@ func (v *Velero) PluginProcesses() ([]PluginProcess, error) {
 
 // KillAll is SIGKILL for the server and everything it started: the end of a container.
 func (v *Velero) KillAll() {
-	_ = syscall.Kill(-v.server.cmd.Process.Pid, syscall.SIGKILL)
-	<-v.server.exited
+	v.server.killGroup()
+	v.bench.forget(v.server)
 }
