@@ -39,7 +39,7 @@ var (
 )
 
 func choose() (c choices, err error) {
-	c = choices{rounds: 3, longRounds: 1, starts: 20, qps: 200, out: os.Getenv("FREEZE_OUT")}
+	c = choices{rounds: 3, longRounds: 3, starts: 20, qps: 200, out: os.Getenv("FREEZE_OUT")}
 	if c.out == "" {
 		c.out = filepath.Join(os.Getenv("CONFORMANCE_REPO"), "docs", "benchmarks")
 	}
