@@ -52,18 +52,25 @@ func ReadmeBlock(r *Results) string {
 	fmt.Fprintf(&text, "What the plugin processes cost, for %s (requests per PVC while frozen; CPU and peak memory\n"+
 		"of the process that is there during the freeze, from its start to its end):\n\n", plural(pair.Volumes, "volume"))
 	var rows [][]string
+	cells := func(strategy Strategy, title string, programs ...string) []string {
+		row := []string{strategy.Name + ": " + title}
+		for _, one := range []struct {
+			format string
+			of     func(Sample, string) (float64, bool)
+		}{{"%.1f", frozen}, {"%.0f", cpu}, {"%.0f", memory}} {
+			f := r.over(strategy.Name, pair, together(programs, one.of))
+			row = append(row, number(f, f.median, one.format))
+		}
+		return row
+	}
 	for _, strategy := range r.Strategies {
-		for _, program := range r.programs(strategy) {
-			row := []string{strategy.Name + ": `" + program + "`"}
-			for _, one := range []struct {
-				format string
-				of     func(Sample, string) (float64, bool)
-			}{{"%.1f", frozen}, {"%.0f", cpu}, {"%.0f", memory}} {
-				f := r.over(strategy.Name, pair, func(s Sample) (float64, bool) { return one.of(s, program) })
-				row = append(row, number(f, f.median, one.format))
-			}
+		programs := r.programs(strategy)
+		for _, program := range programs {
 			start := summarize(r.Handshakes[program])
-			rows = append(rows, append(row, number(start, start.median, "%.0f")))
+			rows = append(rows, append(cells(strategy, "`"+program+"`", program), number(start, start.median, "%.0f")))
+		}
+		if len(programs) > 1 {
+			rows = append(rows, append(cells(strategy, "both", programs...), ""))
 		}
 	}
 	table(&text, []string{"strategy: process", "API requests", "CPU ms", "peak MiB", "exec → handshake ms"}, rows)

@@ -82,6 +82,17 @@ func memory(s Sample, program string) (float64, bool) {
 	return process.PeakMiB, has
 }
 
+// together is the sum over the processes of one backup.
+func together(programs []string, of func(Sample, string) (float64, bool)) func(Sample) (float64, bool) {
+	return func(s Sample) (all float64, has bool) {
+		for _, program := range programs {
+			one, measured := of(s, program)
+			all, has = all+one, has || measured
+		}
+		return all, has
+	}
+}
+
 // byProgram is a table with a row per strategy and program, if asked also of their sum, and a column per number of
 // volumes.
 func (r *Results) byProgram(text *strings.Builder, latency string, volumes []int, sum bool, show func(figure) string, of func(s Sample, program string) (float64, bool)) {
@@ -103,13 +114,7 @@ func (r *Results) byProgram(text *strings.Builder, latency string, volumes []int
 			add(fmt.Sprintf("%s: `%s`", strategy.Name, program), strategy.Name, func(s Sample) (float64, bool) { return of(s, program) })
 		}
 		if sum && len(programs) > 1 {
-			add(strategy.Name+": both", strategy.Name, func(s Sample) (all float64, _ bool) {
-				for _, program := range programs {
-					one, _ := of(s, program)
-					all += one
-				}
-				return all, true
-			})
+			add(strategy.Name+": both", strategy.Name, together(programs, of))
 		}
 	}
 	table(text, header, rows)

@@ -80,6 +80,7 @@ func TestReadmeBlockIsReplacedBetweenItsMarkers(t *testing.T) {
 		"| 8 | 40.1 (41.0) | 16.9 (17.8) | 16.1 (17.0) | 0.40 | 0.95 |",
 		"| ours: `ours` | 1.0 | 10 | 10 | 3 |",
 		"| ours: `theirs` | 1.0 | 100 | 90 | 60 |",
+		"| ours: both | 2.0 | 110 | 100 |  |",
 	)
 	got, err := ReplaceReadmeBlock("before\n"+ReadmeBegin+"old\n"+ReadmeEnd+"after\n", block)
 	if err != nil {
