@@ -384,14 +384,19 @@ async fn no_class_fits_then_an_error_that_says_what_to_do() {
     assert_eq!(bench.writes(), 0);
 }
 
+/// The PVC with the annotation that asks for a class by name.
+fn wishing_for(class: &str, pvc: &str) -> Vec<u8> {
+    let mut item: Value = serde_json::from_str(pvc).unwrap();
+    item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!(class);
+    item.to_string().into_bytes()
+}
+
 /// W-11: an annotation that names a class that is not there is a Warn with both names, not a silent other choice.
 #[tokio::test(start_paused = true)]
 async fn annotation_names_a_missing_class_then_a_warning_and_the_next_rule() {
     let bench = Bench::new(early());
-    let mut item: Value = serde_json::from_str(&bench.pvc).unwrap();
-    item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!("platinum");
     bench
-        .execute_item(item.to_string().into_bytes())
+        .execute_item(wishing_for("platinum", &bench.pvc))
         .await
         .unwrap();
     let warnings = bench.log.warnings();
@@ -422,10 +427,8 @@ async fn named_class_is_made_during_the_backup_then_it_is_chosen() {
     bench.execute().await.unwrap();
     seed::snapshot_class(&bench.api, "platinum", DRIVER, "Delete", &[], &[]);
     let volume = seed::csi_volume(&bench.api, "shop", "late", DRIVER, "1Gi");
-    let mut item: Value = serde_json::from_str(&volume.json).unwrap();
-    item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!("platinum");
     bench
-        .execute_item(item.to_string().into_bytes())
+        .execute_item(wishing_for("platinum", &volume.json))
         .await
         .unwrap();
     let snapshots = bench.api.objects("volumesnapshots");
@@ -447,10 +450,8 @@ async fn named_class_is_missing_and_the_second_list_fails_then_the_next_rule_hol
         When::ALWAYS,
     );
     let volume = seed::csi_volume(&bench.api, "shop", "late", DRIVER, "1Gi");
-    let mut item: Value = serde_json::from_str(&volume.json).unwrap();
-    item["metadata"]["annotations"]["velero.io/csi-volumesnapshot-class"] = json!("platinum");
     bench
-        .execute_item(item.to_string().into_bytes())
+        .execute_item(wishing_for("platinum", &volume.json))
         .await
         .unwrap();
     let warnings = bench.log.warnings();

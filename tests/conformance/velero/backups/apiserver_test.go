@@ -13,7 +13,7 @@ import (
 // Not parallel: every other test needs the API server.
 func TestAPIServerRestarts(t *testing.T) {
 	s := set(t, bench.Install{})
-	builtin := set(t, bench.Install{WithoutPlugin: true, Env: map[string]string{"CSI_SNAPSHOT_EARLY_FREQUENT_POLLING": "true"}})
+	builtin := set(t, bench.Install{WithoutPlugin: true, Env: earlyForBoth})
 	for _, one := range []*setting{s, builtin} {
 		one.application(bench.Application{Volumes: bench.Volumes(1)})
 		one.behave(bench.Behaviour{Hang: true})

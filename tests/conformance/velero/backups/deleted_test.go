@@ -15,10 +15,7 @@ import (
 func TestDeletionRequestedWhileRunning(t *testing.T) {
 	t.Parallel()
 	s := set(t, bench.Install{})
-	s.application(bench.Application{Volumes: bench.Volumes(1)})
-	s.behave(bench.Behaviour{Hang: true})
-	s.create(s.backup("deletion-requested", bench.Policy()))
-	s.driverIsCalled(1)
+	s.waitsInTheDriver("deletion-requested")
 
 	s.command("backup", "delete", "deletion-requested", "--confirm")
 	s.refusedDeletion()

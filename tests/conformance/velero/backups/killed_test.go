@@ -16,10 +16,7 @@ import (
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	s := set(t, bench.Install{})
-	s.application(bench.Application{Volumes: bench.Volumes(1)})
-	s.behave(bench.Behaviour{Hang: true})
-	s.create(s.backup("server-killed", bench.Policy()))
-	s.driverIsCalled(1)
+	s.waitsInTheDriver("server-killed")
 	if running := s.plugins(); len(running) != 1 {
 		t.Fatalf("%d processes of ours wait, 1 wanted", len(running))
 	}
@@ -43,10 +40,7 @@ func TestServerKilled(t *testing.T) {
 func TestContainerKilled(t *testing.T) {
 	t.Parallel()
 	s := set(t, bench.Install{})
-	s.application(bench.Application{Volumes: bench.Volumes(1)})
-	s.behave(bench.Behaviour{Hang: true})
-	s.create(s.backup("container-killed", bench.Policy()))
-	s.driverIsCalled(1)
+	s.waitsInTheDriver("container-killed")
 
 	s.velero.KillAll()
 	s.behave(bench.Behaviour{})

@@ -19,9 +19,6 @@ const leftoverLimit = 30 * time.Second
 // resyncAfter is how long the sidecar gets before its resync is brought forward.
 const resyncAfter = 3 * time.Second
 
-// ourLabel is the one by which the README finds what a process that was killed has left.
-const ourLabel = "velero-plugin-csi-fastpoll/created-by"
-
 // eventually waits for a condition and says how long that took.
 func (s *setting) eventually(limit time.Duration, what string, condition func() (bool, string)) {
 	s.Helper()
@@ -84,7 +81,7 @@ func (s *setting) leavesOnly(storage int, limit time.Duration) {
 // labelled are the VolumeSnapshots that the README's label finds in this test's namespace.
 func (s *setting) labelled() []snapshotv1.VolumeSnapshot {
 	s.Helper()
-	found, err := b.Snapshots.SnapshotV1().VolumeSnapshots("").List(s.ctx, metav1.ListOptions{LabelSelector: ourLabel})
+	found, err := b.Snapshots.SnapshotV1().VolumeSnapshots("").List(s.ctx, metav1.ListOptions{LabelSelector: labelCreatedBy})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -133,3 +133,13 @@ func (s *setting) beside(name string, how bench.Install) *setting {
 // unique is a backup's name that no other test uses: at the end of a backup Velero looks for the snapshots of that
 // name in all namespaces.
 func (s *setting) unique(name string) string { return s.namespace + "-" + name }
+
+// waitsInTheDriver starts a backup of one volume and returns when the storage is at work and does not answer: the
+// application is frozen, and our process waits.
+func (s *setting) waitsInTheDriver(backup string) {
+	s.Helper()
+	s.application(bench.Application{Volumes: bench.Volumes(1)})
+	s.behave(bench.Behaviour{Hang: true})
+	s.create(s.backup(backup, bench.Policy()))
+	s.driverIsCalled(1)
+}
