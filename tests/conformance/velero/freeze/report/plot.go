@@ -99,7 +99,7 @@ func draft(r *Results) (*plot.Plot, error) {
 	limit.Color, limit.Width, limit.Dashes = limitColour, vg.Points(1.2), []vg.Length{vg.Points(2), vg.Points(2)}
 	p.Add(limit)
 	// Room at the right for the names of the lines.
-	p.X.Min, p.X.Max = least/1.15, most*math.Pow(most/least*2, 0.32)*1.15
+	p.X.Min, p.X.Max = least/1.15, most*math.Pow(most/least*2, 0.4)*1.15
 	p.Y.Min, p.Y.Max = low/1.3, high*1.3
 	names = append(names, name{"Windows VSS thaws: 10 s", plotter.XY{X: most * 1.15, Y: VSSLimit}, limitColour})
 	return p, addNames(p, apart(names, p.Y.Min, p.Y.Max))
